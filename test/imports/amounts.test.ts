@@ -156,7 +156,7 @@ describe('A text becomes', () => {
       '-(5)',
     ]
     for (const text of texts) expect([text, read(text)]).toEqual([text, 'This has to be a number.'])
-    // Whatever a blank is, it groups digits only where people write it in numbers.
+    // Any blank groups digits only if people write numbers with it.
     for (let code = 0; code <= 0xffff; code++) {
       const blank = String.fromCharCode(code)
       if (!/\s/.test(blank)) continue

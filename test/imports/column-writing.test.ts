@@ -56,7 +56,7 @@ describe('A text that can be read in two ways', () => {
     workbook.addWorksheet('One').addRows(rows.map(cells => [...cells]))
     await workbook.xlsx.writeFile(path)
   }
-  /** What becomes of a column, beside one in which every text is clear. */
+  /** Returns the values or errors of a column. The column beside it has only unambiguous texts. */
   async function readColumn(
     type: Field['type'],
     texts: readonly string[],

@@ -105,7 +105,7 @@ describe('The header of a workbook', () => {
   const row = (index: number) => `<row><c t="s"><v>${index}</v></c></row>`
   const headingsOf = async (blanks: number) => {
     const others = Array.from({ length: 20 }, () => 'x'.repeat(100_000))
-    // More than is read at once.
+    // More than one read returns.
     const rows = `${row(1).repeat(blanks)}${'<!-- -->'.repeat(20_000)}${row(22)}${row(0)}`
     const path = keep(makeWorkbook({ shared: ['Ada', '  ', ...others, 'Name'], rows }))
     const source = await openSource({ path, format: 'xlsx' }, [], { header: true })
@@ -140,7 +140,7 @@ describe('A number that is exported', () => {
   })
 })
 
-/** What fails comes back as it was sent: read again it is the same, and fails as it did. */
+/** Failed rows come back as they were sent: a second import reads the same values and fails in the same way. */
 describe('A file of failed rows', () => {
   const styles =
     '<numFmts><numFmt numFmtId="164" formatCode="00000"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="46"/><xf numFmtId="164"/><xf numFmtId="20"/><xf numFmtId="9"/><xf numFmtId="4"/></cellXfs>'
@@ -257,7 +257,7 @@ describe('A file of failed rows', () => {
       ['one', 'two', 'Import error'],
       ['last', `50 ${large}`, 'No.'],
     ])
-    // All of them are 50 MB.
+    // All of them together are 50 MB.
     expect(most).toBeLessThan(25 * 1024 * 1024)
   })
 
@@ -286,7 +286,8 @@ describe('A file of failed rows', () => {
           const lines = [HEADINGS, cells.map(quoted)].map(line => line.join(delimiter))
           const file = String(await sendBack('csv', lines.join('\r\n')))
           expect(file.split('\r\n')[0]).toBe(`\ufeff${[...HEADINGS, 'Import error'].join(delimiter)}`)
-          // Wherever one could begin a cell: quotation marks count at its beginning alone, and the file's own are doubled.
+          // Checks every place where a cell could begin: quotation marks count only at its beginning, and the file's
+          // own are doubled.
           for (const shown of file.split(/[,;\t|\r\n]/)) {
             const isRun = /^"{0,2}\s*[=+@-]/.test(shown) && !/^"?\s*[+-]?[\d\s.]*"?$/.test(shown)
             expect(isRun, `${shown} of ${file}`).toBe(false)

@@ -6,7 +6,7 @@ import { findOption } from '../../src/sheets/values/options.ts'
 const SCRIPTS =
   'Hiragana Katakana Hangul Devanagari Bengali Gurmukhi Gujarati Tamil Telugu Kannada Malayalam Sinhala Thai Lao Khmer Myanmar Tibetan Arabic Hebrew Syriac Armenian Georgian Ethiopic'
 
-/** The characters of a script that are not another way of writing others. */
+/** The characters of a script that are not another form of others. */
 function charactersOf(script: string): { letters: string[]; marks: string[] } {
   const isOfScript = new RegExp(`^\\p{Script_Extensions=${script}}$`, 'u')
   const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code))
@@ -23,7 +23,7 @@ describe('Without case and accents', () => {
   it.each(SCRIPTS.split(' '))('two words are two where each mark is a letter: %s', script => {
     const { letters, marks } = charactersOf(script)
     expect(letters.length).toBeGreaterThan(20)
-    // A syllable of Korean is three of its letters: some are enough.
+    // A Korean syllable consists of three letters, so a sample is enough.
     const some = letters.filter((_, at) => at % Math.ceil(letters.length / 200) === 0)
     const words = new Map<string, string>()
     for (const letter of some) {
@@ -88,7 +88,7 @@ describe('A heading whose letters are written as letter and mark, as files from 
       expect(resolveMapping({ size: named }, { row: 1, headings: ['Name', decomposed] })).toEqual({
         size: decomposed,
       })
-    // Of two keys of JSON that are alike the one that is meant exactly.
+    // If two keys of JSON are alike, the mapping means the exact one.
     expect(resolveMapping({ size: 'Größe' }, { row: null, headings: [decomposed, 'Größe'] })).toEqual({
       size: 'Größe',
     })

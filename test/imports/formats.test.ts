@@ -91,7 +91,7 @@ describe('A number that a workbook shows as a time', () => {
       '12:00',
       '1904-01-01',
     ])
-    // 29 February 1900, which there never was, and what a spreadsheet shows as ####.
+    // 29 February 1900, which never existed, and a value that a spreadsheet shows as ####.
     expect([await shownIn('yyyy-mm-dd', 60), await shownIn('h:mm', -0.5)]).toEqual([60, -0.5])
   })
 })
@@ -159,7 +159,7 @@ describe('A cell of a workbook', () => {
         await cellIn(`<c t="inlineStr">${both}</c>`),
         await cellIn(`<c t="b">${both}</c>`),
       ]).toEqual(['shared', 0, '0', 'inline', false])
-    // One of them stands for the other.
+    // Each of the two elements is read instead of the other.
     expect([
       await cellIn(`<c t="inlineStr">${value}</c>`),
       await cellIn(`<c t="str">${inline}</c>`),
@@ -180,7 +180,7 @@ describe('A cell of a workbook', () => {
     ])
     for (const text of ['12:00:00', 'T12:00'])
       expect(await isoIn(text)).toEqual({ number: 0.5, shown: '12:00', as: 'time' })
-    // Read as a text, by the field that it goes to.
+    // The text is read by the type of the field that it goes to.
     for (const text of ['2026-02-30', '2026-11-21T09:30:00+02:00', '21.11.2026', '24:00', ''])
       expect(await isoIn(text)).toBe(text)
   })

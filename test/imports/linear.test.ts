@@ -14,7 +14,7 @@ import { openSource } from '../../src/sheets/open-source.ts'
 import { processorMsSince } from '../support/processor-time.ts'
 import { makeZip, workbookParts } from '../support/workbooks.ts'
 
-/** Of which texts are made that an expression may look through again and again. */
+/** The texts are made of these units. An expression might look through such a text again and again. */
 const UNITS = [
   ...[
     ' ',
@@ -59,7 +59,7 @@ const UNITS = [
     '_x',
   ],
 ]
-/** What comes before and after them, so that what has matched so far turns out to be none. */
+/** Texts before and after the units, so that a match that has begun fails at the end. */
 const FRAMES: [before: string, after: string][] = [
   ['', ''],
   ['', '\u0001'],
@@ -67,17 +67,17 @@ const FRAMES: [before: string, after: string][] = [
   ['1,', '!'],
   ['52.5, 13.4 (', '!'],
 ]
-/** Of marks above a letter, each has to be put before all of the others. */
+/** Each mark above a letter has to be moved before all of the others. */
 const MARKS = (length: number) => `a${'\u0315'.repeat(length / 2)}${'\u0300'.repeat(length / 2)}\u0001`
 
-/** An expression that looks through a text for each of its characters comes to 8. */
+/** An expression that looks through a text for each of its characters has a ratio of 8. */
 const MAX_RATIO = 4
 const SHARES = 8
-/** What takes less says nothing of its growth. */
+/** A shorter time says nothing about its growth. */
 const SHORTEST_MS = 3
 const ROUNDS = 5
 
-/** Asserts that one text takes about as long to read as eight of an eighth of its length. */
+/** Asserts that a text takes about as long to read as eight texts of an eighth of its length. */
 async function expectLinear<Made>(
   what: string,
   length: number,
@@ -174,7 +174,7 @@ describe('Reading takes as long as a file is', () => {
       const source = await openSource({ path, format }, ['a'])
       try {
         for await (const _ of source.rows) {
-          // All of it is read.
+          // The file is read to its end.
         }
       } finally {
         source.close()
@@ -186,7 +186,7 @@ describe('Reading takes as long as a file is', () => {
   const inXml = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
-  /** A workbook with a text at each place where one can stand. */
+  /** Workbooks with a text at each place that can hold one. */
   const PLACES: { [place: string]: (text: string) => Buffer } = {
     'a format': text =>
       workbook({ styles: `<numFmts><numFmt numFmtId="200" formatCode="${text}"/></numFmts>` }),

@@ -49,7 +49,7 @@ describe('Reading a workbook takes bounded memory', () => {
     const found: unknown[] = []
     for await (const { cells } of source.rows) {
       found.push(String(cells[0]).slice(0, 8))
-      // All of them are 33 MB. Collected buffers are freed by another thread, some time later.
+      // All of them together are 33 MB. Another thread frees collected buffers some time later.
       if (cells[0] === 'last')
         await until('they are on the disk', () => heldBytes() - before < SHARED_TEXT_MEMORY_BYTES + 8 * MIB)
     }
@@ -71,7 +71,7 @@ describe('Reading a workbook takes bounded memory', () => {
       ...{ dataTypeId: crypto.randomUUID(), language: 'en', timeZone: 'UTC', currency: 'EUR' },
     }
     let failed = 0
-    // A thread that goes beyond its heap ends, and with it what is read here.
+    // A thread that exceeds its heap ends, and reading fails.
     for await (const batch of readBatches(reading, BATCH, new AbortController().signal))
       failed += batch.rows.filter(({ errors }) => errors[0]?.message.includes('at most 10000')).length
     expect(failed).toBe(count)

@@ -22,7 +22,7 @@ async function readTable(parts: readonly Part[]): Promise<unknown> {
   return { rows, date1904: source.date1904?.() }
 }
 
-/** A workbook with every element that the readers look at. */
+/** A workbook with every element that the readers use. */
 const whole = () =>
   workbookParts({
     date1904: true,
@@ -49,7 +49,7 @@ const attributesIn = (parts: readonly Part[]) =>
     ),
   )
 
-/** The parts with `more` behind each tag within their root, and each of their tags with more attributes. */
+/** Returns the parts with `more` behind each tag within their root, and with more attributes in each tag. */
 const fill = (parts: readonly Part[], more: string, attributes = '') =>
   parts.map(part => {
     let depth = 0

@@ -102,7 +102,7 @@ describe('The two columns of a place', () => {
         const written = placeHeadingsOf(fields)
         const all = [...written.values()].flat()
         expect(new Set(all).size).toBe(all.length)
-        // Beside fields of other types, whose labels may be the names of degrees.
+        // There may be fields of other types whose labels are names of degrees.
         if (made.every(([, isPlace]) => isPlace))
           expect(proposeMapping(fields, all)).toEqual(Object.fromEntries(written))
       }),

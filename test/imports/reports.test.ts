@@ -21,7 +21,7 @@ const field = (type: Field['type'], key: string, more: Partial<Field> = {}): Fie
   ...more,
 })
 
-/** Characters that a database does not take, and halves of some where a text may be cut. */
+/** Texts with characters that a database does not accept, and with halves of characters where a text may be cut. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('\0', '\ud800', '\udc00', 'x', '😀', ' ') }),
@@ -38,7 +38,7 @@ const cell: fc.Arbitrary<Cell> = fc.oneof(
   fc
     .record({ json: fc.oneof(fc.anything({ withNullPrototype: false }), fc.constantFrom(...HOSTILE), text) })
     .map(
-      // As it is out of a file.
+      // The values as a file has them.
       ({ json }) => ({
         json: JSON.parse(
           JSON.stringify(json, (_, value) => (typeof value === 'bigint' ? 0 : value)) ?? 'null',
@@ -78,7 +78,7 @@ async function read(rows: SourceRow[], more: Partial<Reading>): Promise<ReadRow[
   return read
 }
 
-/** All that a value holds of texts, keys too. */
+/** All texts within a value, including keys. */
 const textsOf = (value: unknown): string[] => {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
@@ -172,7 +172,7 @@ describe('A report', () => {
 })
 
 describe('Names are compared', () => {
-  // Once each, whatever they are: twice as many take twice as long, and four times where each is compared with each.
+  // Each text occurs once. Twice as many take twice as long, or four times as long if each is compared with each.
   const alike = (count: number) => Array.from({ length: count }, (_, at) => `é${at} ${'ä '.repeat(20)}`)
   const labels = alike(200).map((label, at) => field('text', `f${at}`, { label: `${label}x` }))
   const sameKeys = (count: number) =>

@@ -16,7 +16,7 @@ const keep = (file: Buffer | string): string => {
   return path
 }
 
-/** The cells of a table, and the numbers of its rows. */
+/** Reads the cells of a table and the numbers of its rows. */
 async function read(
   file: Buffer | string,
   countsSep = false,
@@ -39,7 +39,7 @@ describe('A row of CSV', () => {
   it('is numbered as a spreadsheet does, which hides a line that says the delimiter', async () => {
     for (const file of ['one;two\n1;2\n', 'sep=;\none;two\n1;2\n', '\ufeff"sep=^"\r\none^two\r\n1^2\r\n'])
       expect((await read(file)).numbers).toEqual([1, 2])
-    // As they were numbered before.
+    // The rows keep their numbers.
     expect((await read('sep=;\none;two\n1;2\n', true)).numbers).toEqual([2, 3])
     await expect(read('sep=;\none;two\n1;"2\n')).rejects.toThrow('opened in row 2 ')
   })
@@ -75,7 +75,7 @@ describe('A table of one column', () => {
         '"say ""hi"", he said","x","y"',
         '"Ada",  "Bob"',
         '"Eve","x\ny"',
-        // One value, as it stands or as it is meant to.
+        // One value, as it stands and as it is meant.
         '"a, b"',
         '"Stop", he said',
         '"""Yes"",""No"""',

@@ -61,7 +61,7 @@ describe('A cell becomes', () => {
     ['fa', '۱۴۰۴/۱۰/۱۱', expect.stringContaining('another calendar')],
     ['hi', '२१ नवंबर २०२६', '2026-11-21'],
     ['en', '\u200e21/11/2026', '2026-11-21'],
-    // The day that is written, whatever day it is in Greenwich.
+    // The day as written, whatever day it is in Greenwich.
     ['en', '2026-11-21T00:30:00+02:00', '2026-11-21'],
     ['en', '2026-11-20T23:30:00-05:00', '2026-11-20'],
     ['fa', '1 دی 1404', 'This has to be a date such as 2026-11-21.'],
@@ -140,7 +140,7 @@ describe('A cell becomes', () => {
             timeStyle: 'medium',
           })
           const local = `${parts.format(at).replace(' ', 'T')}.000`
-          // A time that the clock shows twice may be the other one: it is shown alike.
+          // A time that the clock shows twice may be either instant: both are shown alike.
           const found = toInstant(local, timeZone)
           expect(`${parts.format(found).replace(' ', 'T')}.000`).toBe(local)
         },
@@ -332,7 +332,7 @@ describe('A cell becomes', () => {
     )
     fc.assert(
       fc.property(fc.constantFrom(...types), cell, (type, given) => {
-        // Processor time: others may have the machine meanwhile.
+        // Measures processor time, because other work may have the machine meanwhile.
         const begun = process.cpuUsage()
         expect(() => read(type, given, 'de', 'Europe/Berlin', { options: ['a', '1'] })).not.toThrow()
         expect(process.cpuUsage(begun).user).toBeLessThan(1e6)

@@ -20,12 +20,12 @@ import { connectPacket, PINGREQ, publishPacket, speak } from './raw.ts'
 const require = createRequire(import.meta.url)
 const SUBSCRIBE = Buffer.from([0x82, 6, 0, 1, 0, 1, 0x61, 0])
 
-/**
- * Parts of aedes and mqtt-packet that they do not promise. An upgrade that moves one fails here, with its name, and not
- * somewhere in the field.
- */
+/** aedes and mqtt-packet do not document these parts. If an upgrade changes one, a test here fails and names it. */
 describe('Of aedes and mqtt-packet', () => {
-  /** A connection of a broker, read by a PacketParser; chunks and packets are as they came. */
+  /**
+   * Opens a connection to a broker, whose answers a PacketParser reads. `chunks` and `packets` are in the order of
+   * arrival.
+   */
   async function open(options: AedesOptions = {}, keep: 'chunks' | 'nothing' = 'nothing') {
     const broker = await Aedes.createBroker({ connectTimeout: 10_000, ...options })
     const chunks: Buffer[] = []
@@ -148,7 +148,7 @@ describe('Of aedes and mqtt-packet', () => {
     const { raw, client, chunks, packets, state } = await open()
     raw.send(connectPacket({ clientId: 'one' }))
     await raw.next('connack')
-    // aedes itself reads on once it has done with the CONNECT.
+    // aedes itself continues reading after it has handled the CONNECT.
     raw.send(PINGREQ)
     await raw.next('pingresp')
     state.pauses = true

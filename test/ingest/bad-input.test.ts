@@ -14,7 +14,10 @@ import {
 } from './raw.ts'
 
 const DAY_MS = 24 * 3600_000
-/** Random attacks of a run, 10,000 by hand (`ATTACKS=10000 npm test -- bad-input`), and how many hit one server at once. */
+/**
+ * The random attacks of a run (10,000 by hand: `ATTACKS=10000 npm test -- bad-input`), and how many attack one server
+ * at once.
+ */
 const ATTACKS = Number(process.env.ATTACKS ?? 2_000)
 const AT_ONCE = 50
 
@@ -120,7 +123,7 @@ describe('Bad input', () => {
       () => Buffer.from([0x62, 2, 0, 1]),
     ]
     const bytes = fc.uint8Array({ maxLength: 300 }).map(array => Buffer.from(array))
-    /** A packet type that exists, and a length that fits: random bytes alone seldom come that far. */
+    /** A packet of an existing type with the right length: random bytes alone seldom get that far. */
     const framed = fc
       .tuple(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 120 }))
       .map(([first, body]) => Buffer.from([first, body.length, ...body]))
@@ -146,7 +149,7 @@ describe('Bad input', () => {
           attacks.map(async parts => {
             const client = openRaw(server.mqttPort)
             client.send(...parts)
-            // What was sent is read to its end before the connection ends.
+            // The server reads all bytes that were sent before it ends the connection.
             client.stream.end()
             await client.closed
           }),

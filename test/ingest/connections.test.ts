@@ -31,7 +31,7 @@ describe('The connections of a process', () => {
     server.close()
   })
 
-  /** Connects from an address, one after the other. */
+  /** Opens connections from an address, one after the other. */
   async function open(address: string, count = 1): Promise<Socket[]> {
     const { port } = server.address() as { port: number }
     const opened: Socket[] = []
@@ -56,7 +56,7 @@ describe('The connections of a process', () => {
     await until('the oldest is closed', () => isClosed(own[0]))
     expect(own.slice(1).some(isClosed) || isClosed(next)).toBe(false)
     expect(connections.size).toBe(MAX / 2)
-    // And others find room beside it.
+    // Others still have room.
     const others = await open('127.0.0.2', 3)
     expect([...own.slice(1), ...others].some(isClosed)).toBe(false)
     expect(connections.size).toBe(MAX / 2 + 3)
@@ -79,7 +79,7 @@ describe('The connections of a process', () => {
 
   it('have the oldest idle one of all make room where there is none for an address that has hardly any', async () => {
     const all: Socket[] = []
-    // Each takes its half of what is left; behind a proxy there are many.
+    // Each address takes half of the remaining room; many devices share a proxy's address.
     all.push(...(await open('127.0.0.1', 6)), ...(await open(PROXY, 6)))
     expect(connections.size).toBe(MAX)
     connections.work(accepted[0] as Socket)
@@ -148,7 +148,7 @@ describe('The connections of a process', () => {
         for (const { does, address, which } of steps) {
           const chosen = [...open][which % Math.max(1, open.size)]
           if (does === 'enter') {
-            // Without a handle it is closed at once, as a real one is.
+            // Without a handle the socket is closed at once, as a real one is.
             const socket = new Socket()
             Object.defineProperty(socket, 'remoteAddress', { value: `address ${address}` })
             if (held.enter(socket)) open.add(socket)

@@ -13,7 +13,7 @@ describe.each(NAMES)('A message in the format %s', format => {
   it('of more than 1,000 points is one rejection, whatever they are', () => {
     for (const value of ['0', '{}', '{"_type":"location"}', '[]', 'null']) {
       const many = (count: number) => read(format, `[${Array(count).fill(value)}]`)
-      // OsmAnd's format passes over empty values, which are heartbeats.
+      // OsmAnd's format skips empty values, which are heartbeats.
       const isHeartbeat = format === 'osmand' && value === '{}'
       expect(many(MAX_POINTS)).toHaveLength(isHeartbeat ? 0 : MAX_POINTS)
       expect(many(MAX_POINTS + 1)).toMatchObject([{ kind: 'rejection', reason: 'too-many', index: null }])
@@ -36,7 +36,8 @@ describe.each(NAMES)('A message in the format %s', format => {
     ['one object of 20,000 keys', `{${Array.from({ length: 20_000 }, (_, n) => `"${n}":[0]`)}}`],
     ['escapes', `["${'\\ud800'.repeat(40_000)}"]`],
   ])('is read in less than a tenth of a second: %s', (_name, text) => {
-    // Of the processor, not the clock, and the best of five: others use the machine too.
+    // Measures processor time, not the clock, and takes the best of five runs, because other work uses the machine
+    // too.
     const times = Array.from({ length: 5 }, () => {
       const begun = process.cpuUsage()
       read(format, text)

@@ -64,7 +64,7 @@ it('A connection whose message the log does not keep is closed without an acknow
   const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: Date.now() - 1000 })
   client.send(publishPacket({ topic: `devices/${id}/location`, payload }))
   await new Promise(resolve => setTimeout(resolve, 50))
-  // Nobody stores here, so that it waits until the log closes.
+  // No process stores, so the append waits until the log closes.
   await log.close()
   await client.closed
   expect(client.heard).toEqual(['connack 0'])

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { TestDevice } from '../support/client.ts'
 
-/** Many devices at once, straight into the database of a server that runs: one a request takes 3 ms. */
+/** Creates many devices directly in the database of a running server: a request for each takes 3 ms. */
 export async function createFleet(databaseUrl: string, count: number): Promise<TestDevice[]> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()

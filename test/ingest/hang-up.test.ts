@@ -32,12 +32,12 @@ describe('A client that sends and hangs up', () => {
     })
   const countOf = async (device: TestDevice) => (await readHistory(owner, device.id)).length
 
-  /** Sends in one segment, as soon as it is connected, and closes at once. */
+  /** Sends all bytes in one segment right after connecting, and closes at once. */
   async function hitAndRun(bytes: Buffer[], close: Close): Promise<void> {
     const client = openRaw(server.mqttPort)
     await new Promise(resolve => client.stream.once('connect', resolve))
     client.send(...bytes)
-    // A reset overtakes what is still to be sent.
+    // A reset would overtake bytes that are still to be sent.
     await new Promise(resolve => client.stream.write('', resolve))
     close(client)
     await client.closed

@@ -19,7 +19,7 @@ import { connectPacket, DISCONNECT, openRaw, PINGREQ, publishPacket, type RawCli
 
 let time = Date.now() - 3600_000
 
-/** A server whose log keeps what it is given and stores nothing, and whose credentials are read when the test lets it. */
+/** A server whose log keeps its entries and stores nothing. It reads credentials when the test allows it. */
 describe('While nothing is stored', () => {
   let database: TestDatabase
   let db: Database
@@ -99,7 +99,7 @@ describe('While nothing is stored', () => {
     const readings: string[] = []
     const heard: string[] = []
     const stop = db.onChange(event => {
-      // The devices themselves may still be told of.
+      // Events about the devices themselves may still arrive.
       if (event.kind === 'device' && event.organizationId === organizationId) heard.push(event.deviceId)
     })
     await watcher.read(async () => {
@@ -135,7 +135,7 @@ describe('While nothing is stored', () => {
     const client = await open(await addDevice())
     client.stream.removeAllListeners('data').pause()
     const pings = Buffer.alloc(64_000, Buffer.from(PINGREQ))
-    // What the kernel keeps for both sides comes on top.
+    // The kernel's buffers of both sides come on top.
     for (let sent = 0; !client.stream.destroyed && sent < 100 * limits.MAX_UNREAD_BYTES; sent += pings.length)
       await new Promise(resolve => client.stream.write(pings, resolve))
     await client.closed
@@ -153,13 +153,13 @@ describe('While nothing is stored', () => {
     expect(acks.over).toBe(false)
   })
 
-  /** Clients that have hung up after these were read, and before it was known who they are. */
+  /** Opens clients that hang up after these bytes were read, and before they are authenticated. */
   async function hangUp(sent: { first: Buffer[]; later?: Buffer[] }[]): Promise<void> {
     let answer = () => {}
     reading = new Promise(resolve => {
       answer = resolve
     })
-    // Those of other tests that are not read.
+    // Connections of other tests, which are not read.
     const others = server.connections
     const clients = sent.map(({ first }) => {
       const client = openRaw(server.port)

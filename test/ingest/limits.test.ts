@@ -55,13 +55,13 @@ describe('The limits of the MQTT server', () => {
   it.concurrent('half a packet and silence end with the keepalive; without one the connection stays', async () => {
     const patient = await open({ keepalive: 0 })
     patient.send(point(1).subarray(0, 50))
-    // Two in turn: the other one has been silent for twice as long when the second is closed.
+    // Two clients in turn: when the second one is closed, `patient` has been silent for twice as long.
     for (let turn = 0; turn < 2; turn++) {
       const begun = performance.now()
       const silent = await open({ keepalive: 1 })
       silent.send(point(1).subarray(0, 50))
       await silent.closed
-      // [MQTT-3.1.2-24]: one and a half times.
+      // [MQTT-3.1.2-24]: after one and a half times the keepalive.
       expect(performance.now() - begun).toBeGreaterThan(1_000)
     }
     expect(patient.stream.destroyed).toBe(false)
@@ -154,7 +154,7 @@ describe('The limits of the MQTT server', () => {
   })
 })
 
-/** Whether a text has a number, with or without commas between its thousands. */
+/** Whether a text contains a number, with or without commas between thousands. */
 function has(text: string, value: number): boolean {
   return new RegExp(`(?<![\\d,.])${value.toLocaleString('en').replaceAll(',', ',?')}(?![\\d])`).test(text)
 }

@@ -16,9 +16,9 @@ import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscri
 const DEVICES = Number(process.env.LOG_AWAY_DEVICES ?? 500)
 const MESSAGES = 3
 const FROZEN_MS = 5_000
-/** The figures of docs/mqtt.md, for whoever measures. */
+/** Prints the figures of docs/mqtt.md when somebody measures. */
 const tell = (figure: string) => process.env.LOG_AWAY_DEVICES && console.log(figure)
-/** Of a connection that is not answered for this long a client would lose patience: its keepalive is 2 s. */
+/** The keepalive of the clients. A client closes a connection that is not answered in this time. */
 const KEEPALIVE_S = 2
 
 describe('While the log is away', () => {
@@ -78,7 +78,7 @@ describe('While the log is away', () => {
           client.send(point(devices[index] as TestDevice, now - 1000 * id, id, id === 3 ? 2 : 1))
         }
       }
-      // Every other device asks meanwhile whether the server lives, the others say nothing.
+      // Every other device sends pings meanwhile; the others send nothing.
       for (let waited = 0; waited < FROZEN_MS; waited += 1000) {
         await pause(1000)
         for (const [index, client] of clients.entries()) if (index % 2 === 0) client.send(PINGREQ)
@@ -152,7 +152,7 @@ describe('While the log is away', () => {
       tell(
         `waiting: ${(last / 2 ** 20).toFixed(0)} MiB, ${(residentMiB(server.pid) - before).toFixed(0)} MiB resident`,
       )
-      // 128 MiB, and what the chunk held that filled it.
+      // 128 MiB, and the rest of the chunk that filled it.
       expect(last).toBeLessThan(130 * 2 ** 20)
       expect(residentMiB(server.pid) - before).toBeLessThan(600)
       expect(clients.filter(({ stream }) => stream.destroyed)).toEqual([])
@@ -195,7 +195,7 @@ describe('While the log is away', () => {
     const good = await open(other)
     const closed = () => metric('fieldline_mqtt_closed_total{kind="limit"}')
     for (let id = 1; !((await closed()) > 0); id++) {
-      // Each is 1,000 messages to the subscriber.
+      // The subscriber gets 1,000 messages for each.
       const payload = JSON.stringify(Array(1000).fill(0))
       bad.send(publishPacket({ topic: `devices/${frozen.id}/location`, payload, id }))
       good.send(point(other, Date.now() - 1000, id))

@@ -109,7 +109,7 @@ describe('A device over MQTT', () => {
     const other = await createDevice(owner)
     const client = await connectDevice(server, device)
     for (const topic of [`devices/${other.id}/#`, '#', '$SYS/#', 'devices/+/rejections']) {
-      // 128 is SUBACK's failure, which this client turns into an error.
+      // 128 is the failure code of SUBACK; this client turns it into an error.
       await expect(client.subscribeAsync(topic), topic).rejects.toThrow()
     }
     await client.endAsync()

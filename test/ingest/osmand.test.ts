@@ -43,7 +43,7 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
       `lat=52.5&lon=13.4&timestamp=${at}&bearing=90&altitude=34&accuracy=5&batt=67&id=1&hdop=0.9&sat=12`,
       `lat=52.5&lon=13.4&time=${WHEN}&dir=90&alt=34&acc=5&batt=67&u=1&hdop=0.9&sat=12`,
       `location=52.5,13.4&timestamp=${at / 1000}&heading=90&alt=34&acc=5&batt=67&hdop=0.9&sat=12`,
-      // The plus sign of an offset that nobody has escaped.
+      // The plus sign of the offset is not escaped.
       'lat=52.5&lon=13.4&time=2026-11-21T12:00:00+02:00&dir=90&alt=34&acc=5&batt=67&hdop=0.9&sat=12',
     ]) {
       const [point] = readQuery(query) as Point[]
@@ -108,7 +108,7 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
       `id=1&latt=1&lonn=2&timestamp=${WHEN}`,
       `id=1&lat=1&timestamp=${WHEN}`,
       `id=1&location=`,
-      // Nothing of it is known here, so its sender has to find out.
+      // No field is known here, so the sender has to get an error.
       'breite=1&laenge=2&zeit=3',
     ])
       expect(readQuery(query), query).toMatchObject([{ reason: 'bad-coordinates' }])
@@ -129,7 +129,7 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
     const comma = { reason: 'bad-coordinates', message: expect.stringContaining('decimal point') }
     for (const place of ['lat=52,5&lon=13,4', 'lat=52.5&lon=13,4', 'location=52,5,13,4', 'location=52,13,4'])
       expect(readQuery(`${place}&timestamp=${WHEN}`), place).toMatchObject([comma])
-    // What is optional makes no point wrong.
+    // A wrong optional value does not make the point wrong.
     expect(readQuery(`lat=52.5&lon=13.4&timestamp=${WHEN}&s=3,5`)).toMatchObject([{ lat: 52.5, speed: null }])
   })
 
@@ -137,7 +137,7 @@ describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
     const fix = `lat=52.5&lon=13.4&timestamp=${WHEN}`
     for (const { names } of osmand.http.fields) {
       for (const name of names) {
-        // A field that is read becomes a value of the point, or nothing; others become attributes.
+        // A known field becomes a value of the point, or nothing; others become attributes.
         const [entry] = read({ ...parseQuery(fix), [name]: '1' })
         expect((entry as Point).attributes ?? null, name).toBeNull()
       }

@@ -4,7 +4,7 @@ import { FORMATS } from '../../ingest/formats/table.ts'
 import type { Entry, Point } from '../../stream/point.ts'
 import { expectPoint, readPayloads } from '../support/payloads.ts'
 
-/** As long after the payload as it takes a phone to send it: the payloads are older than the history is kept. */
+/** Reads the payloads as if a phone had just sent them: they are older than the history is kept. */
 function readAt(payload: Buffer, when: number): Entry[] {
   return decode(FORMATS.owntracks, payload, {
     subject: 1,

@@ -5,7 +5,7 @@ import { createTestDatabase, type Kind, postgresMissing, type TestDatabase } fro
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { openServer, type Server } from '../support/server.ts'
 
-/** Numbers as devices send them, and as nobody should: at every edge of a column's range. */
+/** Numbers as devices send them, and others at the edges of a column's range. */
 const number = fc.oneof(
   fc.double(),
   fc.double({ noNaN: true, min: -200, max: 400 }),
@@ -40,7 +40,7 @@ const attributes = fc.oneof(
 )
 
 const now = Date.now()
-/** Distinct times, so that nothing is a duplicate by chance. */
+/** Distinct times, so that no point is a duplicate by chance. */
 let tick = 0
 const goodTime = fc.constant(null).map(() => now - 1_000_000 + tick++)
 
@@ -130,7 +130,7 @@ describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON that is sent, sto
   })
 })
 
-/** Values that JSON cannot carry are left out by it; a bare one of those would end the array. */
+/** The value as JSON carries it, or null if JSON cannot carry it. */
 function toObject(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value) ?? 'null')

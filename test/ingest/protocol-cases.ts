@@ -12,12 +12,12 @@ import {
 type Bytes = Buffer | number[]
 
 export interface Case {
-  /** In MQTT 3.1.1 where nothing else is said. */
+  /** A rule of MQTT 3.1.1, unless it says otherwise. */
   rule: string
   name: string
   send(device: TestDevice): Bytes[]
   ours: string
-  /** What Mosquitto answers, where it differs. */
+  /** The answer of Mosquitto, if it differs. */
   mosquitto?: string
 }
 
@@ -36,7 +36,7 @@ export const point = (device: TestDevice, options: Partial<Parameters<typeof pub
     ...options,
   })
 
-/** A CONNECT alone. */
+/** A case of a CONNECT alone. */
 const opening = (
   rule: string,
   name: string,
@@ -51,7 +51,7 @@ const opening = (
   mosquitto,
 })
 
-/** What follows a good CONNECT. */
+/** A case of packets that follow a valid CONNECT. */
 const then = (
   rule: string,
   name: string,
@@ -75,7 +75,7 @@ const OPEN = 'connack 0, open'
 const CLOSED = 'closed'
 
 const NUL = Buffer.from('a\0b')
-/** An overlong NUL, a surrogate, a byte that begins nothing. */
+/** An overlong NUL, a surrogate, and a byte that begins no character. */
 const OVERLONG = Buffer.from([0xc0, 0x80])
 const SURROGATE = Buffer.from([0xed, 0xa0, 0x80])
 const NO_START = Buffer.from([0x61, 0xff])
@@ -98,7 +98,7 @@ const CONNECTS: Case[] = [
     { name: 'MQIsdp' },
     'connack 1, closed',
   ),
-  // Bit 7 is how Mosquitto's bridges say what they are; they try again without it.
+  // Mosquitto's bridges identify themselves with bit 7; without an answer they try again without it.
   opening('[MQTT-3.1.2-2]', 'version 4 with bit 7', { level: 0x84 }, 'connack 1, closed', OPEN),
   opening('[MQTT-3.1.2-3]', 'the reserved flag', { flags: 0xc3 }, CLOSED),
   opening('[MQTT-3.1.2-13]', 'no will, and a QoS for it', { flags: 0xca }, CLOSED),
@@ -134,9 +134,9 @@ const CONNECTS: Case[] = [
   ),
   opening('[MQTT-1.5.3-3]', 'a byte order mark is a character', { clientId: '\uFEFFa' }, OPEN),
   opening('1.5.3', 'the replacement character is one as well', { clientId: 'a\uFFFD' }, OPEN),
-  // The standard leaves control characters to the server; nothing of ours minds them.
+  // The standard leaves control characters to the server; our server accepts them.
   opening('1.5.3', 'a control character in the client identifier', { clientId: 'a\u0001' }, OPEN, CLOSED),
-  // Nobody but the device reads its will's topic as an address; 0x05 is what says so.
+  // Code 5 says that the topic of the will is not the device's own.
   opening(
     '7.4',
     'a will on a topic that is not its own',
@@ -169,7 +169,7 @@ const CONNECTS: Case[] = [
     send: () => [[0x10, 255, 255, 255, 255, 1]],
     ours: CLOSED,
   },
-  // Mosquitto takes 256 MB and waits for them.
+  // Mosquitto accepts 256 MB and waits for them.
   {
     rule: 'limit',
     name: 'a CONNECT of 200 MB',
@@ -206,10 +206,10 @@ const PUBLISHES: Case[] = [
     'puback 1, puback 2, puback 3',
   ),
   then('[MQTT-3.3.1-1]', 'DUP', device => [point(device, { dup: true })], 'puback 1'),
-  // Ours is a point, which nobody subscribes to: the flag is cleared (contract 7.4).
+  // Here a point is sent, to which nobody subscribes: the server clears the flag (contract 7.4).
   then('7.4', 'retain', device => [point(device, { retain: true })], 'puback 1'),
   then('[MQTT-3.3.1-4]', 'QoS 3', device => [flagged(point(device), 0x36)], CLOSED),
-  // Mosquitto does not look.
+  // Mosquitto does not check this.
   then('[MQTT-3.3.1-2]', 'DUP with QoS 0', device => [point(device, { qos: 0, dup: true })], CLOSED, ''),
   then('[MQTT-2.3.1-1]', 'packet identifier 0', device => [point(device, { id: 0 })], CLOSED),
   then('[MQTT-2.3.1-1]', 'no packet identifier', d => [packet(0x32, field(own(d, 'location')))], CLOSED),
@@ -218,10 +218,10 @@ const PUBLISHES: Case[] = [
   then('[MQTT-4.7.3-1]', 'an empty topic', device => [point(device, { topic: '' })], CLOSED),
   then('[MQTT-1.5.3-2]', 'NUL in the topic', d => [point(d, { topic: own(d, 'a\0') })], CLOSED),
   then('[MQTT-1.5.3-1]', 'a topic that is not UTF-8', d => [point(d, { topic: SURROGATE })], CLOSED),
-  // Mosquitto has no owners of topics here, and takes what is its own to write to without a word.
+  // Topics have no owners in Mosquitto here. It accepts a message to its own topics silently.
   then('7.4', '$SYS', device => [point(device, { topic: '$SYS/broker/uptime' })], CLOSED, 'puback 1'),
   then('7.4', 'another topic', device => [point(device, { topic: 'elsewhere' })], CLOSED, 'puback 1'),
-  // [MQTT-4.7.3-3] sets no limit; Mosquitto's is 200 levels.
+  // [MQTT-4.7.3-3] sets no limit; Mosquitto's limit is 200 levels.
   then(
     'limit',
     'a topic of 100 levels',
@@ -230,7 +230,7 @@ const PUBLISHES: Case[] = [
     'puback 1',
   ),
   then('limit', 'a topic of 201 levels', d => [point(d, { topic: own(d, 'a/'.repeat(199)) })], CLOSED),
-  // Mosquitto takes 256 MB unless it is told otherwise.
+  // Mosquitto accepts 256 MB unless it is configured otherwise.
   then(
     'limit',
     'a packet of 257 KiB',
@@ -243,10 +243,10 @@ const PUBLISHES: Case[] = [
   then('[MQTT-2.3.1-1]', 'a PUBREL of 0', () => [packet(0x62, [0, 0])], CLOSED),
   then('4.8', 'a PUBACK of 0', () => [packet(0x40, [0, 0])], CLOSED),
   then('4.8', 'a PUBACK without a packet identifier', () => [packet(0x40, [])], CLOSED),
-  // Mosquitto reads two bytes and no further.
+  // Mosquitto reads two bytes and no more.
   then('4.8', 'a PUBACK that is too long', () => [packet(0x40, [0, 1, 0])], CLOSED, ''),
   then('4.8', 'a PUBACK of nothing', () => [packet(0x40, [0, 1])], ''),
-  // [MQTT-4.3.3-1]: a PUBREC is answered with PUBREL, and one of nothing is no error.
+  // [MQTT-4.3.3-1]: a PUBREC is answered with PUBREL, also if it belongs to no message.
   then('[MQTT-4.3.3-1]', 'a PUBREC of nothing', () => [packet(0x50, [0, 7])], 'pubrel 7'),
   then(
     '4.3.3',
@@ -277,12 +277,12 @@ const SUBSCRIPTIONS: Case[] = [
       ]),
     ],
     'suback 1 2 128 0',
-    // Everybody may subscribe to everything there.
+    // In Mosquitto everybody may subscribe to everything.
     'suback 1 2 1 0',
   ),
   then('7.4', '#', () => [subscribePacket([['#', 0]])], 'suback 1 128', 'suback 1 0'),
   then('7.4', '$SYS/#', () => [subscribePacket([['$SYS/#', 0]])], 'suback 1 128', 'suback 1 0'),
-  // Shared subscriptions are of MQTT 5; Mosquitto has them in 3.1.1 as well.
+  // Shared subscriptions belong to MQTT 5; Mosquitto has them in 3.1.1 as well.
   then(
     '7.4',
     '$share/',
@@ -338,14 +338,14 @@ const SUBSCRIPTIONS: Case[] = [
 ]
 
 const OTHERS: Case[] = [
-  // Mosquitto looks at neither flags nor length of a PINGREQ.
+  // Mosquitto checks neither flags nor length of a PINGREQ.
   then('[MQTT-2.2.2-2]', 'flags of a PINGREQ', () => [[0xc1, 0]], CLOSED, ''),
   then('3.12.1', 'a PINGREQ with content', () => [packet(0xc0, [1])], CLOSED, ''),
   then('[MQTT-3.14.4-1]', 'a DISCONNECT', () => [packet(0xe0, [])], CLOSED),
   then('[MQTT-3.14.1-1]', 'flags of a DISCONNECT', () => [[0xe1, 0]], CLOSED),
   then('3.14.1', 'a DISCONNECT with content', () => [packet(0xe0, [0])], CLOSED),
   then('2.2.1', 'a CONNACK, which only servers send', () => [packet(0x20, [0, 0])], CLOSED),
-  // Mosquitto's server and client are one program, which takes these from either.
+  // Mosquitto's server and client share their code, which accepts these packets from both sides.
   then('2.2.1', 'a SUBACK, which only servers send', () => [packet(0x90, [0, 1, 0])], CLOSED, ''),
   then('2.2.1', 'an UNSUBACK, which only servers send', () => [packet(0xb0, [0, 1])], CLOSED, ''),
   then('2.2.1', 'a PINGRESP, which only servers send', () => [packet(0xd0, [])], CLOSED, ''),

@@ -8,8 +8,8 @@ import { CASES } from './protocol-cases.ts'
 import { openRaw } from './raw.ts'
 
 /**
- * Every rule as bytes on a socket, with what we answer and what Mosquitto answers to the same bytes. Where the two
- * differ, `protocol-cases.ts` says why.
+ * Sends every rule as bytes on a socket to our server and to Mosquitto. If their answers differ, `protocol-cases.ts`
+ * gives the reason.
  */
 describe('The protocol', () => {
   let database: TestDatabase

@@ -10,7 +10,7 @@ import { openRaw } from './raw.ts'
 
 const TOPIC = 'devices/0190a0a0-0000-7000-8000-000000000001/location'
 
-/** Any packet that a client may send once it is connected, most of them to its own topic. */
+/** Any packet that a client may send after it has connected, most of them to its own topic. */
 const packet: fc.Arbitrary<Packet> = fc.oneof(
   {
     weight: 6,
@@ -34,7 +34,7 @@ const packet: fc.Arbitrary<Packet> = fc.oneof(
   }),
 )
 
-/** What mqtt-packet reads, or why it does not. */
+/** Returns the packets that mqtt-packet reads, or its error. */
 function parse(bytes: Buffer): Packet[] | Error {
   const parser = mqttPacket.parser({ protocolVersion: 4 })
   const packets: Packet[] = []
@@ -78,7 +78,7 @@ describe('Publishes that are read straight from a chunk', () => {
         const own = (foreign < 0 ? parsed : parsed.slice(0, foreign)) as mqttPacket.IPublishPacket[]
         const { publishes, consumed } = read(bytes)
         expect(publishes).toEqual(own.map(toPublish))
-        // Nothing is read twice and nothing is left out.
+        // No packet is read twice, and none is left out.
         expect(parse(bytes.subarray(consumed))).toEqual(parsed.slice(own.length))
       }),
       { numRuns: 500 },

@@ -2,20 +2,20 @@ import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import mqttPacket, { type Packet } from 'mqtt-packet'
 
-/** MQTT as bytes on a socket, so that a test can send what no client library would. */
+/** MQTT as bytes on a socket, so that a test can send bytes that no client library would. */
 export interface RawClient {
   stream: Duplex
-  /** What came back so far, as `describe` writes it. */
+  /** The answers so far, as `describe` writes them. */
   heard: string[]
   packets: Packet[]
   send(...bytes: (Buffer | number[])[]): void
   /** Resolves when the connection is closed. */
   closed: Promise<void>
-  /** Resolves to the first packet of this kind that has not been asked for yet; rejects when there is none in time. */
+  /** Resolves to the first packet of this kind that was not returned yet; rejects if none comes in time. */
   next(cmd: string, timeoutMs?: number): Promise<Packet>
   /**
-   * Resolves to the answers that came: until the connection was closed, or there are `count` packets and a PINGREQ
-   * was answered after them.
+   * Resolves to the answers: all until the connection is closed, or those until `count` packets have come and a later
+   * PINGREQ was answered.
    */
   answers(count: number): Promise<string[]>
   end(): void
@@ -49,7 +49,7 @@ export function speak(stream: Duplex): RawClient {
       resolve()
     })
   })
-  // Both sides close: a server that only ends its own has closed as well.
+  // Both sides close: a server that ends only its own side has closed as well.
   stream.on('end', () => stream.destroy())
 
   const until = (what: string, test: () => boolean, timeoutMs: number) =>
@@ -94,7 +94,7 @@ export function speak(stream: Duplex): RawClient {
   }
 }
 
-/** A packet in a few words. */
+/** Describes a packet in a few words. */
 function describe(packet: Packet): string {
   const { cmd, messageId } = packet
   switch (cmd) {
@@ -112,13 +112,13 @@ function describe(packet: Packet): string {
 export const PINGREQ = [0xc0, 0]
 export const DISCONNECT = [0xe0, 0]
 
-/** A string or bytes with their length before them. */
+/** Encodes a string or bytes with their length in front. */
 export function field(value: string | Buffer | number[]): Buffer {
   const bytes = Buffer.from(value as string)
   return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes])
 }
 
-/** A packet of a first byte and what follows its length. */
+/** Encodes a packet from its first byte and the parts after its length. */
 export function packet(first: number, ...parts: (Buffer | number[])[]): Buffer {
   const body = Buffer.concat(parts.map(part => Buffer.from(part)))
   return Buffer.concat([Buffer.from([first]), remainingLength(body.length), body])
@@ -134,7 +134,7 @@ export function remainingLength(length: number): Buffer {
 
 type Text = string | Buffer | number[]
 
-/** A CONNECT as the options say; the flags follow from them unless they are given. */
+/** Encodes a CONNECT. Its flags follow from the options unless they are given. */
 export function connectPacket(options: {
   clientId: Text
   username?: Text

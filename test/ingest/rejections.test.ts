@@ -68,7 +68,7 @@ describe('Rejections', () => {
     ])
     expect(JSON.parse(body.data[0].payload)).toMatchObject({ lat: 5, lng: 6 })
 
-    // Whoever does not see where the device is, or of others not, sees the reason alone.
+    // A role that does not see the device's position, or not those of others, sees only the reason.
     for (const scope of [null, 'own', 'team']) {
       const permissionDetails = [
         { permissionName: 'view/device', scope: 'all' },

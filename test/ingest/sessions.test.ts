@@ -38,7 +38,7 @@ describe('A session', () => {
     await database.remove()
   })
 
-  /** Connects; fails unless it is accepted. */
+  /** Connects, and fails unless the connection is accepted. */
   async function open(device: TestDevice, options: Options = {}, port = server.mqttPort): Promise<RawClient> {
     const client = openRaw(port)
     const clientId = `session-${names++}`
@@ -52,7 +52,7 @@ describe('A session', () => {
     await client.closed
   }
   const topic = (device: TestDevice, rest: string) => `devices/${device.id}/${rest}`
-  /** Has a point of the device rejected, over another connection of its. */
+  /** Sends a bad point of the device over another of its connections, so that the point is rejected. */
   async function sendBad(device: TestDevice, count = 1): Promise<void> {
     const client = await open(device)
     client.send(
@@ -107,7 +107,7 @@ describe('A session', () => {
     const again = await third.next('publish')
     const fresh = await third.next('publish')
     expect([again, fresh]).toMatchObject([{ dup: true }, { dup: false }])
-    // [MQTT-4.4.0-1]: under the identifier that it had.
+    // [MQTT-4.4.0-1]: it is sent again under the same identifier.
     expect(again.messageId).toBe(second.packets.find(({ cmd }) => cmd === 'publish')?.messageId)
     expect(fresh.messageId).not.toBe(again.messageId)
     acknowledge(third, again.messageId as number)

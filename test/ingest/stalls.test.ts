@@ -17,9 +17,9 @@ import {
   unsubscribePacket,
 } from './raw.ts'
 
-/** For so long one message or chunk may hold the event loop, of the processor. */
+/** The maximum processor time for which one message or chunk may hold the event loop. */
 const MAX_HELD_MS = 250
-/** So many points of another tenant are acknowledged while an attack goes on. */
+/** Points of another tenant that are acknowledged during an attack. */
 const POINTS_BESIDE = 60
 const PACKET = 256 * 1024 - 200
 const ATTACKERS = 5
@@ -52,7 +52,7 @@ describe('Whatever one tenant sends', () => {
     Buffer.concat(Array<Buffer>(count).fill(Buffer.from(bytes)))
   const filters = (count: number) => Array.from({ length: count }, (_, n) => n.toString(36))
 
-  /** Publishes one point after the other; resolves when so many of them are acknowledged. */
+  /** Publishes one point after the other; resolves after this many acknowledgements. */
   async function publishBeside(): Promise<void> {
     const client = await open(bystander)
     const begun = Date.now() - 3600_000
@@ -65,7 +65,7 @@ describe('Whatever one tenant sends', () => {
     client.end()
   }
 
-  /** Fails where an attack holds the event loop, or keeps another tenant's points from being acknowledged beside it. */
+  /** Fails if an attack holds the event loop, or keeps another tenant's points from being acknowledged. */
   async function attack(work: (beside: () => Promise<void>) => Promise<unknown>): Promise<void> {
     const held = await heldMs(() => work(publishBeside))
     if (process.env.STALLS) console.log({ held })
@@ -153,7 +153,7 @@ describe('Whatever one tenant sends', () => {
     const subscribers = await Promise.all(Array.from({ length: 50 }, () => open(attacker)))
     for (const [index, client] of subscribers.entries()) {
       client.send(subscribePacket([[`devices/${attacker.id}/#`, index % 2]]))
-      // What its own organization has waiting holds it up, and it alone.
+      // The messages that wait for its own organization delay it, and no other organization.
       await client.next('suback', PATIENCE_MS)
       client.stream.pause()
     }

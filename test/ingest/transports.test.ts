@@ -76,7 +76,7 @@ describe('MQTT over TLS and WebSocket', () => {
     client.send(connectPacket({ clientId: 'stays', username: device.id, password: device.key }))
     await client.next('connack')
 
-    // The new certificate alone does not fit the old key: the old pair serves until both are there.
+    // The new certificate does not fit the old key: the old pair is used until both new files are there.
     copyFileSync(join(CERTIFICATES, 'second-cert.pem'), files.MQTT_TLS_CERT)
     await until('noticed', () => server.output.stderr.includes('TLS certificate again'))
     expect((await handshake()).getPeerCertificate().subject.CN).toBe('first.example')
@@ -105,7 +105,7 @@ describe('MQTT over TLS and WebSocket', () => {
   })
 
   it('does not start without a certificate, with one that is none, or with another’s key', async () => {
-    // One that nobody stores into: that is looked at first.
+    // This database has no other writer: a second writer would be refused before its certificate is read.
     const own = await createTestDatabase(usualKind())
     const env = { MQTT_TLS_PORT: '0' }
     expect((await startRefused(own, env)).stderr).toContain('MQTT_TLS_CERT and MQTT_TLS_KEY')

@@ -29,7 +29,7 @@ describe('What a credential keeps open', () => {
   }
   const connectDevice = ({ id, key }: TestDevice) => connectAs(id, key)
 
-  /** A live socket and an MQTT connection of a user. */
+  /** Opens a live socket and an MQTT connection of a user. */
   async function openBoth({ client: { token } }: Person) {
     return { screen: await openScreen(server, token), client: await connectAs('token', token) }
   }
@@ -93,7 +93,7 @@ describe('What a credential keeps open', () => {
       ] as const) {
         const watched = { follow: () => true, end: (why: string) => void endings.push(`${name} ${why}`) }
         watcher.watch(watched, toPublisher(caller as Caller))
-        // Whoever asks first may hang up, which concerns nobody else.
+        // The first caller may hang up without an effect on others.
         withDemand({ lane: 'requests', signal: AbortSignal.abort() }, () => watcher.recheck(watched))
       }
       await until('the ended one is closed', () => endings.length > 0)
@@ -139,7 +139,7 @@ describe('What a credential keeps open', () => {
       await db.system.query(`SELECT pg_notify('fieldline', $1)`, [
         JSON.stringify({ kind: 'visibility', organizationId }),
       ])
-      // All that is open is checked every 30 s, which is not what this waits for.
+      // Every open connection is checked every 30 s anyway, so the check has to come earlier.
       await until('it is checked', () => endings.length > 0, 25_000)
       expect({ failures, follows, endings }).toEqual({
         failures: 3,

@@ -3,12 +3,13 @@ import { type KafkaCluster, startKafkaCluster } from '../services/kafka.ts'
 import { pause, until } from '../support/wait.ts'
 import type { Victim } from './rounds.ts'
 
-/** Nothing can be acknowledged for so long, and then has to go on by itself. */
+/** For this long nothing can be acknowledged. Afterwards everything has to continue without help. */
 const TWO_AWAY_MS = 3_000
 
 /**
- * Three brokers, of which any one may be lost with its disk: leaders of partitions and the controller among them. The next
- * is lost when the one before it has everything again: two of three with an empty disk are more than anybody promises.
+ * Three brokers. Any one may be lost with its disk, also one that leads partitions or is the controller. The next
+ * broker is lost only after the previous one has all its data again: nobody promises to survive two empty disks among
+ * three.
  */
 export async function startBrokers(): Promise<{
   brokers: string[]
@@ -45,7 +46,7 @@ export async function startBrokers(): Promise<{
   }
 }
 
-/** Until every broker has all of every partition. */
+/** Waits until every broker has all data of every partition. */
 async function untilComplete({ brokers }: KafkaCluster): Promise<void> {
   const admin = new Kafka({ brokers, logLevel: logLevel.NOTHING }).admin()
   await admin.connect()

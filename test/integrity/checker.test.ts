@@ -12,7 +12,7 @@ const pointAt = (n: number): SentPoint => ({
   attributes: { n },
 })
 
-/** Ten points were sent, of which the last two are not acknowledged. */
+/** Ten points were sent. The last two are not acknowledged. */
 const publisher = (waiting = new Set([8, 9])) => {
   const device = { id: 'one', key: '' }
   return {
@@ -27,7 +27,7 @@ const publisher = (waiting = new Set([8, 9])) => {
   } satisfies Publisher
 }
 
-/** A history of two pages. */
+/** Checks a history that has two pages. */
 function check(points: object[], of: Publisher = publisher()) {
   const get = async (path: string) => {
     const second = path.endsWith('cursor=second')

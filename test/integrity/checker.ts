@@ -1,19 +1,19 @@
 import type { Client } from '../support/client.ts'
 import type { Publisher, SentPoint } from './publisher.ts'
 
-/** What became of the acknowledged points. The promise is that the last four are 0. */
+/** The fate of the acknowledged points. The promise is that the last four numbers are 0. */
 export interface Report {
   acknowledged: number
   stored: number
   lost: number
   doubled: number
-  /** Stored with other content than was acknowledged. */
+  /** Stored with different content than was acknowledged. */
   altered: number
-  /** Stored though nobody sent them. */
+  /** Stored, but never sent. */
   invented: number
 }
 
-/** Compares every acknowledged point, its content too, with the history. */
+/** Compares every acknowledged point and its content with the history. */
 export async function checkHistories(client: Client, publishers: readonly Publisher[]): Promise<Report> {
   const report: Report = { acknowledged: 0, stored: 0, lost: 0, doubled: 0, altered: 0, invented: 0 }
   for (const publisher of publishers) {

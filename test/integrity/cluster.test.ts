@@ -28,7 +28,7 @@ import { countAcknowledged, type Publisher, startPublishers } from './publisher.
 import { runRoundsOn } from './rounds.ts'
 import { startWatcher } from './watcher.ts'
 
-/** Points a second of all devices together. */
+/** Points a second, of all devices together. */
 const RATE = 400
 const kept = { lost: 0, doubled: 0, altered: 0, invented: 0 }
 
@@ -39,7 +39,8 @@ afterAll(async () => {
   await kafka.stop()
 })
 
-// All of it on one broker, one server of PostgreSQL and one set of processes: to start them takes most of the processor.
+// All tests share one broker, one PostgreSQL server and one set of processes: starting them takes most of the
+// processor time.
 describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`, () => {
   let postgres: Service<Postgres>
   let database: TestDatabase
@@ -231,7 +232,7 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
       await cutAtRandom({ servers, owner, publishers, cuts: 15 })
     })
 
-    // What the writers are kept from: the points, or the newest fixes when the points have been put into the table.
+    // The table that the writers are kept from: the points, or the newest fixes, which are written after the points.
     it.each(['points', 'newest_fixes'])(
       'writers: one is killed in the middle of a batch before %s, a third joins, and nothing is doubled',
       async table => {
@@ -280,7 +281,7 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
     const [cut, frozen, killed, ...ofDatabase] = outages.map(
       ({ acknowledgedMeanwhile }) => acknowledgedMeanwhile,
     )
-    // Points that were on their way when it began may be acknowledged; then nothing is.
+    // Points that were under way when the outage began may still be acknowledged; nothing else is.
     for (const acknowledged of [cut, frozen, killed]) expect(acknowledged).toBeLessThan(2 * RATE)
     for (const acknowledged of ofDatabase) expect(acknowledged).toBeGreaterThan(RATE)
   }, 240_000)
@@ -294,7 +295,7 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
       async settle() {
         await cluster.settle()
         const newest = await readNewest(owner)
-        // The publishers, and the walker.
+        // The publishers' devices and the walker's.
         expect(newest.size).toBe(shown + 9)
         await until('the screen shows what the database holds', () => shows(watcher.screen, newest))
         await watcher.stop()

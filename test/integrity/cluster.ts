@@ -5,7 +5,7 @@ import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import type { Deployment, Victim } from './rounds.ts'
 
-/** Two writers, so that one goes on with the partitions of the other. */
+/** There are two writers, so that one takes over the partitions of the other. */
 const PROCESSES = {
   api: 'api,jobs',
   ingest: 'ingest',
@@ -15,14 +15,14 @@ const PROCESSES = {
 }
 type Name = keyof typeof PROCESSES
 
-/** The cluster tier: every role in a process of its own, and what it leans on. */
+/** The cluster tier: each role in its own process, and the services that it depends on. */
 export interface Cluster extends Deployment {
   servers: Record<Name, ServerProcess>
-  /** Starts a process again that was killed, on its ports. */
+  /** Restarts a killed process on its ports. */
   restart(name: Name): Promise<void>
 }
 
-/** The one broker of a cluster, as a victim. */
+/** The only broker of a cluster as a victim. */
 export const toBroker = ({ control }: Pick<TestKafka, 'control'>): Victim => ({
   name: 'Kafka',
   async killAndRestart() {

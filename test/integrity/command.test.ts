@@ -10,10 +10,10 @@ it('`npm run integrity` finds every acknowledged point, though the server and pl
   if (missing) return context.skip(missing)
   const command = resolve(import.meta.dirname, 'run.ts')
   const options = '--tier one-machine --plain --rounds 2 --devices 8 --rate 400'.split(' ')
-  // A run that finds something lost ends with 1, which is thrown.
+  // A run that finds a lost point exits with 1, and execFile throws.
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', command, ...options])
   expect(stdout.match(/then killed PostgreSQL/g)).toHaveLength(1)
   expect(stdout.match(/then killed the server/g)).toHaveLength(1)
-  // The table of the report: the row's number, then what was acknowledged.
+  // A row of the report's table begins with its number and the count of acknowledged points.
   expect(Number(/│ 0 +│ (\d+) +│/.exec(stdout)?.[1])).toBeGreaterThan(200)
 })

@@ -5,25 +5,26 @@ import type { Server } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import type { Publisher } from './publisher.ts'
 
-/** Two seconds without news. */
+/** These passes take two seconds, in which no news arrives. */
 const CALM_PASSES = 8
 
 /**
- * Cuts a screen at random while devices publish and resumes it with its cursor, each time on the next of `servers`.
- * It never needs a second snapshot, no subject ever jumps back, and it ends in the state of the database.
+ * Cuts a screen's connection at random moments while devices publish, and resumes it with its cursor on the next of
+ * `servers`. The screen needs no second snapshot, no subject goes back in time, and at the end the screen shows the
+ * state of the database.
  */
 export async function cutAtRandom(options: {
   servers: () => readonly Server[]
   owner: Client
   publishers: readonly Publisher[]
   cuts: number
-  /** Called while the screen is cut. */
+  /** Called while the screen is disconnected. */
   onCut?: (cut: number) => Promise<void>
 }): Promise<void> {
   const { servers, owner, publishers, cuts } = options
   const next = (cut: number) => servers()[cut % servers().length] as Server
   let screen: TestScreen = await openScreen(next(0), owner.token)
-  // Each is told apart from the others, and a process that is busy may hear of the last one after a while.
+  // Each device is announced on its own, and a busy process may hear of the last one late.
   let calm = 0
   await until('every process knows of every device that was just made', async () => {
     let snapshots = 0

@@ -24,7 +24,7 @@ it('A server whose embedded database is lost under load ends with 1, and nothing
       if (answer.status < 300) acknowledged.push(timestamp)
     }
   }
-  // They end when nobody listens any more.
+  // They end when the server no longer listens.
   const publishing = Promise.allSettled(Array.from({ length: 8 }, (_, sender) => publish(sender)))
   await until('points are acknowledged', () => acknowledged.length > 50)
   process.kill(server.pid, 'SIGWINCH')

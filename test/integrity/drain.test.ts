@@ -41,7 +41,7 @@ describe.each(TIERS)('A server that is told to stop, $tier', ({ kind, kafka: has
     const point = (index: number) => ({ lat: 1, lng: 2, timestamp: Date.now() - 1_000 - index })
     await publish(client, device, point(0))
 
-    // Each is half there, on a connection that has had an answer before.
+    // Half of each request is sent, on a connection that has had an answer before.
     const agent = new Agent({ keepAlive: true, maxSockets: REQUESTS })
     const headers = { authorization: `Bearer ${owner.token}` }
     await Promise.all(Array.from({ length: REQUESTS }, () => ask(server, '/api/v3/user', agent, headers)))
@@ -63,7 +63,7 @@ describe.each(TIERS)('A server that is told to stop, $tier', ({ kind, kafka: has
       sent.write(body.slice(0, 10))
       return { sent, answer: readAnswer(sent), rest: body.slice(10) }
     })
-    // Answered after their heads were read: requests of one event loop are handled in turns.
+    // Requests of one event loop are handled in turn: when this one is answered, their heads have been read.
     await ask(server, '/health')
 
     const ended = server.stop()
@@ -112,7 +112,7 @@ describe('Connections that stay', () => {
     await done
     expect(closedAt).toHaveLength(count)
     expect(closedAt.filter(ms => ms > withinMs)).toEqual([])
-    // In any tenth of a second its share, or the two that are few in any case.
+    // At most twice its share ends in a tenth of a second, or four.
     const mostInATenth = Math.max(4, (2 * count * 100) / Math.max(withinMs, 100))
     for (let tenth = 0; tenth < withinMs / 100; tenth++) {
       const inIt = closedAt.filter(ms => Math.floor(ms / 100) === tenth)

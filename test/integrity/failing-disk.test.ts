@@ -24,7 +24,7 @@ it('An embedded server whose disk takes nothing more acknowledges nothing more, 
   }
   for (let n = 0; n < 10; n++) expect(await send(first + n)).toBe(200)
   writeFileSync(failed, '')
-  // Answered with 503, or not at all.
+  // The request is answered with 503 or not at all.
   expect(await send(first + 10).catch(() => 503)).toBe(503)
   expect(await server.stop()).toBe(1)
   await until('it says why', () => server.output.stderr.includes('EIO'))

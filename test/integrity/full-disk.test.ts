@@ -27,11 +27,11 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     for (const one of undo.splice(0).reverse()) await one()
   })
 
-  /** Points of every device are acknowledged. */
+  /** Waits until points of every device are acknowledged. */
   const untilUnderLoad = (publishers: Publisher[]) =>
     until('under load', () => publishers.every(({ sent, waiting }) => sent - waiting.size > 20))
 
-  /** Nothing is acknowledged for a while. */
+  /** Waits until nothing is acknowledged for a while. */
   async function untilNothingIs(publishers: Publisher[]): Promise<void> {
     await until('nothing is acknowledged', async () => {
       const before = countAcknowledged(publishers)
@@ -168,7 +168,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     expect((await readFigures(server)).get('fieldline_store_failed_total')).toBeGreaterThan(0)
 
     disk?.empty()
-    // It ends where its log cannot grow, and is started again by whatever looks after it.
+    // The broker exits when its log cannot grow. Its supervisor restarts it.
     if (control.processes().length === 0) await control.start()
     await endInPeace(server, owner, publishers)
   })
@@ -196,7 +196,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     await untilUnderLoad(publishers)
     disk.fill(0.2)
     await untilNothingIs(publishers)
-    // It ends where its log cannot grow, and is started again by whatever looks after it.
+    // The broker exits when its log cannot grow. Its supervisor restarts it.
     await until('the broker has ended', () => kafka.control.processes().length === 0)
     await until(
       'the log is said to be away',

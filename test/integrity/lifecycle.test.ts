@@ -11,9 +11,9 @@ import { countAcknowledged, startPublisher } from './publisher.ts'
 
 describe('The embedded server', () => {
   let database: TestDatabase
-  /** Every test leaves one running: to start takes seconds. */
+  /** Every test leaves a running server behind, because a start takes seconds. */
   let server: ServerProcess
-  /** What the very first said. */
+  /** The output of the first server. */
   let beginning: string
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
@@ -45,7 +45,7 @@ describe('The embedded server', () => {
     expect(beginning).toContain('The first account is owner@example.com')
     expect(beginning).toMatch(/Open http:\/\/127\.0\.0\.1:\d+ in a browser and sign in\./)
     expect(server.output.stdout).not.toContain('first account')
-    // The token of before is as good as the session.
+    // The token of the first server is still valid.
     const authorization = `Bearer ${token}`
     expect((await fetch(`${server.url}/api/v3/user`, { headers: { authorization } })).status).toBe(200)
     expect(await readHistory(await signIn(server), device.id)).toHaveLength(1)

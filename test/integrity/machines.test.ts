@@ -8,7 +8,7 @@ import { startPrimaryAndStandby } from './standby.ts'
 const missing = postgresMissing()
 const kept = { lost: 0, doubled: 0, altered: 0, invented: 0 }
 const load = { devices: 8, killWithinMs: 1_500, rate: 400 }
-/** The second test goes on with the standby that took the place of the primary in the first. */
+/** The second test continues with the standby that replaced the primary in the first test. */
 const machines = missing ? null : await startPrimaryAndStandby()
 afterAll(() => machines?.stop())
 

@@ -5,10 +5,13 @@ import { until } from '../support/wait.ts'
 import type { Outage } from './outages.ts'
 import type { Deployment } from './rounds.ts'
 
-/** What the session of a writer, and every other, asks the kernel of the database for. */
+/**
+ * The kernel of the database is asked to notice a dead peer after this time, for a writer's session and for every
+ * other.
+ */
 const NOTICED_AFTER_MS = 11_000
 
-/** A network between two parts, which can be bad in every way that `proxy.ts` knows. */
+/** A network between two parts. It can fail in every way that `proxy.ts` knows. */
 export interface Network {
   name: string
   proxy: NetworkProxy
@@ -28,7 +31,7 @@ export async function startNetwork(name: string, ...args: Parameters<typeof star
   return { name, proxy, outages }
 }
 
-/** The same database behind a network. */
+/** Puts the same database behind a network. */
 export async function startDatabaseNetwork(
   database: TestDatabase,
 ): Promise<{ network: Network; database: TestDatabase }> {
@@ -39,7 +42,7 @@ export async function startDatabaseNetwork(
   return { network, database: { ...database, url: url.href } }
 }
 
-/** A broker behind a network. */
+/** Starts a broker behind a network. */
 export async function startKafkaNetwork(): Promise<{ network: Network; kafka: TestKafka }> {
   let port = 0
   const network = await startNetwork('Kafka', () => port, { noticedAfterMs: NOTICED_AFTER_MS })
@@ -48,7 +51,7 @@ export async function startKafkaNetwork(): Promise<{ network: Network; kafka: Te
   return { network, kafka: { ...kafka, brokers: [`127.0.0.1:${network.proxy.port}`] } }
 }
 
-/** The devices behind a network, and what is deployed behind others. */
+/** Puts the devices behind one network, and the deployment's parts behind others. */
 export async function putBehindNetworks<D extends Deployment>(
   deployment: D,
   others: readonly Network[],
@@ -63,7 +66,7 @@ export async function putBehindNetworks<D extends Deployment>(
         await until(
           `nobody believes in a lost connection to ${name}`,
           async () => {
-            // As whatever watches it does: where nothing is asked, nobody finds out.
+            // Asks as a monitor does: a process that is not asked does not notice the outage.
             await Promise.all(deployment.processes().map(({ url }) => fetch(`${url}/ready`)))
             return proxy.believed === 0
           },

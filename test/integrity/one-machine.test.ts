@@ -13,7 +13,7 @@ import { countAcknowledged, startPublishers } from './publisher.ts'
 import { deployServer, runRounds } from './rounds.ts'
 
 type Own = Awaited<ReturnType<typeof createOwnPostgres>>
-/** Of one process, where each is reset within 100 ms: 35 were seen, to store, to listen and to hold the lock. */
+/** For one process, when each connection is reset within 100 ms: 35 were seen, for storing, listening and the lock. */
 const MOST_CONNECTIONS_A_SECOND = 150
 const kept = { lost: 0, doubled: 0, altered: 0, invented: 0 }
 
@@ -35,7 +35,7 @@ describe.each([
     await postgres?.stop()
   })
 
-  /** What the extension has no part in is tried with it alone. */
+  /** A test that does not depend on TimescaleDB runs only once. */
   const once = (name: string, work: (own: Own) => Promise<void>) => timescaledb && test(name, work)
   const test = (name: string, work: (own: Own) => Promise<void>) =>
     it(name, async context => {
@@ -72,7 +72,7 @@ describe.each([
       (await fetch(`${second.url}/api/v3/user`, { headers: { authorization: `Bearer ${owner.token}` } }))
         .status,
     ).toBe(200)
-    // A token that one of them has ended is refused by the other in the next request.
+    // The other process refuses a token from the first request after one process has revoked it.
     await owner.post('/auth/logout')
     expect(
       (await fetch(`${second.url}/api/v3/user`, { headers: { authorization: `Bearer ${owner.token}` } }))

@@ -6,16 +6,16 @@ import { checkHistories, type Report } from './checker.ts'
 import { countAcknowledged, type Publisher, startPublishers } from './publisher.ts'
 import type { Deployment } from './rounds.ts'
 
-/** What is away for a while, and comes back. */
+/** A service that is unavailable for a while and comes back. */
 export interface Outage {
   name: string
-  /** Connections to it so far, where they are counted. */
+  /** Returns the number of connections to it so far, if they are counted. */
   connections?(): number
   begin(): void | Promise<void>
   end(): void | Promise<void>
 }
 
-/** A service that stops answering, as behind a dead network, and one that is killed. */
+/** Two outages: the service stops answering, as behind a dead network; and the service is killed. */
 export function outagesOf(service: string, control: Control): Outage[] {
   return [
     { name: `${service} frozen`, begin: control.freeze, end: control.thaw },
@@ -26,38 +26,38 @@ export function outagesOf(service: string, control: Control): Outage[] {
 export interface OutagesOptions {
   seconds: number
   devices: number
-  /** How long it runs under load before each outage: what memory it takes then is what growth is counted from. */
+  /** The deployment runs this long under load before each outage. Growth is measured from the memory that it uses then. */
   settleSeconds: number
-  /** Of the devices. */
+  /** The keepalive of the devices, in seconds. */
   keepalive?: number
-  /** Points a second of all of them together; as many as are acknowledged without. */
+  /** Points a second of all devices together; unset, as many as are acknowledged. */
   rate?: number
   log?: (line: string) => void
 }
 
 export interface OutageReport {
   outage: string
-  /** Points acknowledged while it lasted. */
+  /** Points that were acknowledged during the outage. */
   acknowledgedMeanwhile: number
-  /** Seconds after its end until a device is acknowledged again. */
+  /** Seconds from its end until a device gets an acknowledgement again. */
   goesOnAfter: number
-  /** Seconds after its end until everything is in the history that was acknowledged up to two seconds before. */
+  /** Seconds from its end until the history has everything that was acknowledged up to two seconds before. */
   caughtUpAfter: number
-  /** Connections to it that were opened in a second of it, in the mean; NaN where nobody counts them. */
+  /** New connections to it a second during the outage, on average; NaN if they are not counted. */
   connectionsASecond: number
-  /** By how much the resident memory of the process that grew most exceeded what it had been under load before. */
+  /** The growth of the process that grew most: its resident memory, minus the memory that it used under load before. */
   grownMiB: number
   grownMost: string
 }
 
 const LOOK_MS = 250
-/** What is on its way from the acknowledgement to the table is not behind. */
+/** A point that is under way from its acknowledgement to the table does not count as late. */
 const ON_ITS_WAY_MS = 2_000
 
 /**
- * Under load, takes one service after the other away for a while, and looks at what piles up meanwhile and how long it
- * takes until the history is at the present again. At the end every acknowledged point is looked for, by content, and
- * `closed` counts the connections that the server did not hold.
+ * Puts a deployment under load and takes one service after the other away for a while. Measures memory and
+ * connections during the outage, and the time until the history has caught up. At the end it looks for every
+ * acknowledged point and its content; `closed` counts the connections that the server did not keep.
  */
 export async function runOutagesOn(
   deployment: Deployment,
@@ -127,7 +127,10 @@ async function runOutage(
   }
 }
 
-/** Resident memory of every process of ours (proc(5)): the most before and the most after `startCounting`. */
+/**
+ * Samples the resident memory of each of our processes (proc(5)). Keeps the maximum before `startCounting` and the
+ * maximum after it.
+ */
 function watchMemory(deployment: Deployment) {
   const before = new Map<string, number>()
   const after = new Map<string, number>()
@@ -152,7 +155,7 @@ function watchMemory(deployment: Deployment) {
   }
 }
 
-/** Remembers what was acknowledged when, so that the history can be held against it. */
+/** Remembers when each point was acknowledged, to compare this with the history. */
 function watchHistory(owner: Client, publishers: readonly Publisher[]) {
   const seen: { at: number; newest: Map<string, string> }[] = []
   const looking = setInterval(() => {
@@ -161,7 +164,7 @@ function watchHistory(owner: Client, publishers: readonly Publisher[]) {
     if (seen.length > 1 + ON_ITS_WAY_MS / LOOK_MS) seen.shift()
   }, LOOK_MS)
   return {
-    /** Asks for the newest point of every device; each partition is stored in order, so what is older is there too. */
+    /** Asks for the newest point of every device. Each partition is stored in order, so all older points are there too. */
     isAtPresentSince: (since: number) => async (): Promise<boolean> => {
       const [expected] = seen
       if (!expected || expected.at < since) return false

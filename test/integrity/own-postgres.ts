@@ -5,7 +5,7 @@ import pg from 'pg'
 import type { Control } from '../services/services.ts'
 import type { TestDatabase } from '../support/database.ts'
 
-/** An empty database on a server of the test's own, and the server as a victim that is killed and restarted. */
+/** An empty database on the test's own server, and the server as a victim that is killed and restarted. */
 export async function createOwnPostgres(url: string, control: Control) {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -8,7 +8,7 @@ import { Disk, type Op } from './power/disk.ts'
 import { type Recording, record } from './power/record.ts'
 
 const CUTS = 6
-/** What the embedded database has to sync, and what is beside it. */
+/** The syncs that the embedded database needs, and those of the files beside it. */
 const SYNCS: { [name: string]: (op: Op) => boolean } = {
   'the log': ({ op, path }) => op === 'sync' && path.includes('/pg_wal/'),
   'data files': ({ op, path }) => op === 'sync' && !/\/pg_wal\/|\/pg_control$/.test(path),
@@ -22,7 +22,7 @@ describe('An embedded server whose power is cut', () => {
   let database: TestDatabase
   let recording: Recording
   beforeAll(async () => {
-    // Empty: the power may go in the middle of the first start.
+    // The directory is empty: the power may fail during the first start.
     const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-test-'))
     const remove = async () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 })
     database = { kind: 'pglite', url: undefined, dataDir, remove }

@@ -1,7 +1,7 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import { type Client, createDevice, type TestDevice } from '../support/client.ts'
 
-/** What a point said, as it was acknowledged. */
+/** A point with the content that was acknowledged. */
 export interface SentPoint {
   lat: number
   lng: number
@@ -12,24 +12,24 @@ export interface SentPoint {
 }
 
 /**
- * A device as the good ones are: it numbers its points, sends each until it is acknowledged, and keeps what is not
- * over a lost connection. What was acknowledged is what the history has to have; a point follows from its number, so
- * that hours of them need no memory.
+ * A well-behaved device: it numbers its points, sends each one until it is acknowledged, and keeps its unacknowledged
+ * points when the connection is lost. The history must have every acknowledged point. The content of a point follows
+ * from its number, so hours of points need no memory.
  */
 export interface Publisher {
   device: TestDevice
-  /** How many points were sent: the numbers below it. */
+  /** The number of points that were sent; their numbers are below it. */
   sent: number
-  /** Those that were sent and are not acknowledged, in their order. */
+  /** The points that were sent and not yet acknowledged, in order. */
   waiting: ReadonlySet<number>
-  /** The time of the newest point that was acknowledged; empty before the first. */
+  /** The time of the newest acknowledged point; empty before the first one. */
   newest: string
-  /** How often it had to connect. */
+  /** The number of times that it connected. */
   connections: number
   pointAt(n: number): SentPoint
-  /** From now on at most so many new points a second, evenly; as many as are acknowledged before. */
+  /** Limits new points to an even rate. Before that, points are sent as fast as they are acknowledged. */
   pace(perSecond: number): void
-  /** Sends no new points and waits until every one is acknowledged. */
+  /** Stops sending new points, and waits until all are acknowledged. */
   finish(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ const RECONNECT_MS = 100
 const PACE_MS = 50
 
 export type PublisherOptions = IClientOptions & {
-  /** How long a point waited for its acknowledgement. */
+  /** Gets the time that a point waited for its acknowledgement. */
   onAcknowledged?: (ms: number) => void
 }
 
@@ -57,7 +57,7 @@ export function startPublisher(
   let client: MqttClient | undefined
   let ended: (() => void) | undefined
 
-  /** A few metres a second, as devices move; one in a thousand has jumped away and is an anomaly. */
+  /** A device moves a few metres a second. One point in a thousand jumps away and is an anomaly. */
   function pointAt(n: number): SentPoint {
     const jump = n % 1_000 === 500 ? 1 : 0
     return {
@@ -75,7 +75,7 @@ export function startPublisher(
     waiting.add(n)
     const begun = performance.now()
     connection.publish(`devices/${device.id}/location`, JSON.stringify(point), { qos: 1 }, error => {
-      // mqtt calls back with an error when the connection ends: then the point stays waiting and is sent again.
+      // mqtt calls back with an error when the connection ends. The point then stays in `waiting` and is sent again.
       if (error || client !== connection) return
       waiting.delete(n)
       onAcknowledged?.(performance.now() - begun)
@@ -123,7 +123,7 @@ export function startPublisher(
     let last = performance.now()
     pacing = setInterval(() => {
       const now = performance.now()
-      // What could not be sent in time is made up for, a second's worth at the most.
+      // Points that could not be sent in time are sent later, but at most one second's worth.
       allowed = Math.min(allowed + ((now - last) * perSecond) / 1000, perSecond)
       last = now
       if (client?.connected) fill(client)
@@ -143,7 +143,7 @@ export function startPublisher(
   return publisher
 }
 
-/** Makes so many devices, which begin to publish: `rate` points a second together, or as many as are acknowledged. */
+/** Creates devices that begin to publish: together `rate` points a second, or as many as are acknowledged. */
 export async function startPublishers(
   owner: Client,
   mqttPort: () => number,

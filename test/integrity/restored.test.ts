@@ -55,7 +55,7 @@ describe.skipIf(missing)(`A database that is restored from a dump${missing ? ` (
     await send(server, device, 10, POINTS)
     await publishWrong(server, device)
     await until('all of them', async () => (await readHistory(again, device.id)).length === POINTS)
-    // It is not in the dump, and what comes after it must not have its key.
+    // This device is not in the dump. A device that is created later must not get its key.
     const lost = await createDevice(again, 'Lost')
     await send(server, lost, 0, 5)
     await until('its points', async () => (await readHistory(again, lost.id)).length === 5)
@@ -79,7 +79,6 @@ describe.skipIf(missing)(`A database that is restored from a dump${missing ? ` (
     const next = await createDevice(restored, 'Next')
     expect(await readHistory(restored, next.id)).toEqual([])
 
-    // All is as ever afterwards.
     await send(server, device, POINTS, POINTS + 5)
     await until('what comes next', async () => (await count()) === POINTS + 5)
     await server.stop()
@@ -113,7 +112,7 @@ describe.skipIf(missing)(`A database that is restored from a dump${missing ? ` (
   })
 })
 
-/** What pg_dump and pg_restore do to a database that nobody has open. */
+/** Copies a database that nobody has open, with pg_dump and pg_restore. */
 async function copyDatabase({ url }: TestDatabase) {
   const own = new URL(url as string)
   const name = own.pathname.slice(1)
@@ -133,11 +132,11 @@ async function copyDatabase({ url }: TestDatabase) {
   }
 }
 
-/** What retention does: Kafka no longer has what lies before the offset. */
+/** Deletes everything before the offset from Kafka, as retention does. */
 async function forget(topic: string, offset: number): Promise<void> {
   const admin = new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING }).admin()
   await admin.connect()
-  // Without it kafkajs does not know who leads the partition.
+  // Without this request kafkajs does not know the leader of the partition.
   await admin.fetchTopicOffsets(topic)
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: `${offset}` }] })
   await admin.disconnect()

@@ -16,7 +16,7 @@ it('a live client that is cut at random and resumes with its cursor ends in the 
     owner,
     publishers,
     cuts: 12,
-    // A cursor holds across restarts.
+    // A cursor stays valid across restarts.
     async onCut(cut) {
       if (cut !== 8) return
       await server.kill9()

@@ -9,34 +9,34 @@ import { startWalker } from './walker.ts'
 export interface RoundsOptions {
   rounds: number
   devices: number
-  /** How long it runs before something is killed: at random, up to this. */
+  /** The maximum time until something is killed; the moment is random. */
   killWithinMs: number
-  /** Points a second of all devices together; as many as are acknowledged without. */
+  /** Points a second of all devices together; unset, as many as are acknowledged. */
   rate?: number
   log?: (line: string) => void
 }
 
-/** What is killed in a round, and how it comes back. */
+/** A part that is killed in a round, and how it is restarted. */
 export interface Victim {
   name: string
   killAndRestart(): Promise<void>
 }
 
-/** What the rounds are run on. */
+/** The system under test. */
 export interface Deployment {
-  /** Where the interface answers. */
+  /** The address of the interface. */
   url: string
   mqttPort: number
-  /** In turn. */
+  /** The parts that are killed in turn. */
   victims: readonly Victim[]
-  /** Every process of ours, as it is now. */
+  /** All of our processes at this moment. */
   processes(): { name: string; pid: number; url: string }[]
   /** Resolves when everything that was acknowledged is stored. */
   settle(): Promise<void>
   stop(): Promise<void>
 }
 
-/** The same on one server, and what else there is to kill. */
+/** Runs the rounds on one server and its other victims. */
 export async function runRounds(
   options: RoundsOptions & { database: TestDatabase; victims?: readonly Victim[] },
 ): Promise<Report> {
@@ -44,8 +44,9 @@ export async function runRounds(
 }
 
 /**
- * Publishers with QoS 1 go on while a victim is killed with -9 at a random moment and started again, round after
- * round. At the end every acknowledged point is looked for, by content, and what somebody crossed meanwhile is told once.
+ * Publishers send with QoS 1 while, round after round, a victim is killed with -9 at a random moment and restarted.
+ * At the end every acknowledged point and its content is looked for, and each crossing of a geofence has to be
+ * reported exactly once.
  */
 export async function runRoundsOn(deployment: Deployment, options: RoundsOptions): Promise<Report> {
   const { rounds, devices, killWithinMs, rate, log = () => {} } = options
@@ -71,7 +72,7 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
   return report
 }
 
-/** One server in a process of its own, which is a victim itself. */
+/** Starts one server in its own process. It is a victim itself. */
 export async function deployServer(
   database: TestDatabase,
   others: readonly Victim[] = [],
@@ -90,7 +91,7 @@ export async function deployServer(
     mqttPort: server.mqttPort,
     victims: [victim, ...others],
     processes: () => [{ name: 'the server', pid: server.pid, url: server.url }],
-    // Acknowledged is stored.
+    // In this tier every acknowledged point is stored already.
     settle: async () => {},
     async stop() {
       const code = await server.stop()

@@ -104,7 +104,7 @@ async function main(): Promise<number> {
 const isKept = (report: { lost: number; doubled: number; altered: number; invented: number }) =>
   report.lost + report.doubled + report.altered + report.invented === 0
 
-/** Of one recording; a new one is another load, with other deaths in it. */
+/** Cuts for each recording. A new recording has a different load and different kills. */
 const CUTS_EACH = 100
 
 async function cutPowerOften(cuts: number): Promise<number> {
@@ -112,7 +112,7 @@ async function cutPowerOften(cuts: number): Promise<number> {
   while (total.cuts < cuts) {
     const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
     const remove = async () => rmSync(dataDir, { recursive: true, force: true })
-    // Each begins with the first start: the power may go while the database is set up.
+    // Each recording begins with the first start: the power may fail while the database is set up.
     const recording = await record(
       { kind: 'pglite', url: undefined, dataDir, remove },
       { lives: 3, roundsEach: 2, log: console.log },
@@ -136,7 +136,7 @@ async function deployEmbedded(): Promise<Tier> {
   const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
   const remove = async () => rmSync(dataDir, { recursive: true, force: true })
   const database: TestDatabase = { kind: 'pglite', url: undefined, dataDir, remove }
-  // Its database is a part of it.
+  // Its database is part of the deployment.
   const deployment = await deployServer(database)
   if (values.network) return { ...(await toTier(deployment, [])), remove }
   return { deployment, outages: [], gauges: gaugesOfEmbedded(dataDir), remove }

@@ -52,7 +52,7 @@ describe.skipIf(missing)(`Without Kafka${missing ? ` (${missing})` : ''}`, () =>
     await send(2)
     expect(await readHistory(owner, device.id)).toHaveLength(2)
 
-    // As another process does that takes the lock in between.
+    // Another process that takes the lock in between does the same.
     await administrator.query('UPDATE log_positions SET next_offset = next_offset + 5000000')
     await terminate()
     client.on('error', () => {})

@@ -9,7 +9,7 @@ import { createOwnPostgres } from './own-postgres.ts'
 
 const HEAP_MIB = 96
 const ORGANIZATIONS = 8
-/** Of each organization, of 3 MiB each, while nothing can be stored. */
+/** Requests of each organization, of 3 MiB each, while nothing can be stored. */
 const REQUESTS = 6
 const POINTS = 5_000
 
@@ -64,7 +64,7 @@ it('A server with a small heap turns away what it has no room for, and stores wh
   for (const sender of senders) await send(sender, REQUESTS)
   for (const { owner, device, stored } of senders) {
     const times = (await readHistory(owner, device.id)).map(({ timestamp }) => timestamp)
-    // What was answered with 503 after a while may have been stored since.
+    // A point that was answered with 503 may have been stored later.
     expect(times.length).toBeGreaterThanOrEqual(stored)
     expect(new Set(times).size).toBe(times.length)
   }

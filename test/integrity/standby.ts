@@ -7,8 +7,8 @@ import type { Victim } from './rounds.ts'
 type Machine = Postgres & { stop(): Promise<void> }
 
 /**
- * Two servers of PostgreSQL of which one follows the other: what is committed is on the disks of both. The victim is the
- * one that takes writes: it is gone for good, the other takes its place, and a new one on an empty disk follows that.
+ * Two PostgreSQL servers, one of which follows the other: committed data is on the disks of both. The victim is the
+ * primary. It is lost for good, the standby takes its place, and a new server with an empty disk follows that one.
  */
 export async function startPrimaryAndStandby(): Promise<{
   database: TestDatabase

@@ -11,17 +11,17 @@ import type { Deployment } from './rounds.ts'
 export interface SteadyOptions {
   minutes: number
   devices: number
-  /** Points a second of all devices; half of what they reach in a first minute without. */
+  /** Points a second of all devices; unset, half of the rate that they reach in a first minute. */
   rate?: number
   log?: (line: string) => void
 }
 
-/** Something that hours of even load must not change. */
+/** A measurement that hours of even load must not change. */
 export interface Gauge {
   name: string
-  /** `acknowledged`: points so far. */
+  /** `acknowledged` is the number of points so far. */
   read(acknowledged: number): number | Promise<number>
-  /** How much it may be at the end, of what it was at the beginning. */
+  /** The upper bound at the end for a given value at the beginning. */
   bound(first: number): number
 }
 
@@ -39,8 +39,8 @@ const MAXIMUM_OVER_MS = 30_000
 const MIB = 1024 * 1024
 
 /**
- * Devices publish evenly, at half of the maximum. The median of each gauge over the first quarter of the time is held
- * against that over the last; at the end every acknowledged point is looked for.
+ * Devices publish evenly, at half of the maximum rate. The median of each gauge over the first quarter of the time is
+ * compared with its median over the last quarter. At the end every acknowledged point is looked for.
  */
 export async function runSteadyOn(
   deployment: Deployment,
@@ -55,7 +55,7 @@ export async function runSteadyOn(
   })
   const rate = options.rate ?? (await measureMaximum(() => countAcknowledged(publishers))) / 2
   log(`${Math.round(rate)} points a second`)
-  // Under load a writer is always a little behind.
+  // Under load a writer is always a little behind, so the publishers pause first.
   for (const publisher of publishers) publisher.pace(0)
   await deployment.settle()
   for (const publisher of publishers) publisher.pace(rate / publishers.length)
@@ -63,7 +63,7 @@ export async function runSteadyOn(
   const all: Gauge[] = [
     ...deployment.processes().flatMap(process => gaugesOfProcess(process)),
     ...gauges,
-    // What a busy machine adds is not ours to bound.
+    // The bound leaves room for the delays of a busy machine.
     { name: 'acknowledged after, median, ms', read: () => at(delays, 0.5), bound: first => first * 1.5 + 5 },
     {
       name: 'acknowledged after, 99 of 100, ms',
@@ -71,7 +71,7 @@ export async function runSteadyOn(
       bound: first => first * 2 + 50,
     },
   ]
-  // Those of bytes a point count from here.
+  // The gauges of bytes a point count from here.
   for (const gauge of all) await gauge.read(countAcknowledged(publishers))
   const seen = all.map((): number[] => [])
   const counts: { at: number; acknowledged: number }[] = []
@@ -107,7 +107,7 @@ function toRow({ name, bound }: Gauge, values: readonly number[]): SteadyRow {
   return toResult(name, first, last, bound(first), last <= bound(first))
 }
 
-/** Of an even load less and less would be taken where something piles up. */
+/** The rate that was taken: if something piles up, it falls under an even load. */
 function toRateRow(counts: readonly { at: number; acknowledged: number }[], rate: number): SteadyRow {
   const quarter = Math.max(1, Math.floor(counts.length / 4))
   const rateOver = (part: typeof counts) => {
@@ -151,7 +151,7 @@ function gaugesOfProcess({ name, pid }: { name: string; pid: number }): Gauge[] 
   ]
 }
 
-/** What is stored grows with the points, and a point must not take more and more; files grow in steps. */
+/** Stored bytes a point. The total grows with the points, but a point must not take more and more. Files grow in steps. */
 function perPoint(name: string, readBytes: () => number | Promise<number>): Gauge {
   let begun: { bytes: number; acknowledged: number } | undefined
   return {
@@ -165,7 +165,7 @@ function perPoint(name: string, readBytes: () => number | Promise<number>): Gaug
   }
 }
 
-/** A checkpoint every 64 MiB (db/drivers/pglite-upkeep.ts), and PostgreSQL keeps 80 MiB to be written over. */
+/** A checkpoint comes every 64 MiB (db/drivers/pglite-upkeep.ts), and PostgreSQL keeps 80 MiB to overwrite. */
 const EMBEDDED_LOG_MIB = 256
 
 export function gaugesOfEmbedded(dataDir: string): Gauge[] {
@@ -180,11 +180,11 @@ export function gaugesOfEmbedded(dataDir: string): Gauge[] {
   ]
 }
 
-/** `max_wal_size` and what a checkpoint that is under way has on top. */
+/** `max_wal_size`, and the log that a running checkpoint adds. */
 const POSTGRES_LOG_MIB = 1536
 
 export function gaugesOfPostgres(url: string): Gauge[] {
-  // A connection for each look: one that stays would end with a server that is killed.
+  // Opens a connection for each reading: a permanent one would end when its server is killed.
   async function read(text: string): Promise<number> {
     const client = new pg.Client({ connectionString: url })
     await client.connect()
@@ -196,7 +196,7 @@ export function gaugesOfPostgres(url: string): Gauge[] {
   }
   return [
     {
-      // Autovacuum begins at a fifth of a table that is updated in place.
+      // Autovacuum starts at a fifth of a table that is updated in place.
       name: 'dead rows',
       read: () => read('SELECT coalesce(sum(n_dead_tup), 0) AS value FROM pg_stat_user_tables'),
       bound: first => first * 2 + 20_000,
@@ -207,7 +207,7 @@ export function gaugesOfPostgres(url: string): Gauge[] {
       bound: first => Math.max(first * 1.1, POSTGRES_LOG_MIB),
     },
     {
-      // A week may begin meanwhile.
+      // A new week may begin during the run.
       name: 'partitions',
       read: () => read('SELECT count(*) AS value FROM pg_inherits'),
       bound: first => first + 2,
@@ -223,12 +223,12 @@ export function gaugesOfPostgres(url: string): Gauge[] {
 
 export const gaugesOfKafka = (folder: string): Gauge[] => [perPoint('Kafka', () => bytesIn(folder))]
 
-/** What its files take on the disk; some have room that is not written yet. */
+/** The disk space of its files. Some of it is allocated and not written yet. */
 function bytesIn(folder: string): number {
   let bytes = 0
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
-    // A file may go while the list is read.
+    // A file may be deleted while the list is read.
     bytes += (statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.blocks ?? 0) * 512
   }
   return bytes

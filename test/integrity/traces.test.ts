@@ -13,7 +13,7 @@ const trace = readTrace('capmetro-2015-03-08')
 const byDevice = new Map<string, TracePoint[]>()
 for (const point of trace) byDevice.set(point.device, [...(byDevice.get(point.device) ?? []), point])
 
-/** What the history has to hold: one point a time, in order of time. */
+/** The expected history: one point for each time, in order. */
 function expected(points: TracePoint[]): object[] {
   const unique = new Map(points.map(point => [point.timestamp, point]))
   return [...unique.values()]
@@ -27,7 +27,7 @@ function expected(points: TracePoint[]): object[] {
     }))
 }
 
-/** Circles and squares where they drive, some over each other. */
+/** Circles and squares where the buses drive; some overlap. */
 const shapes = Array.from({ length: 24 }, (_, n): FenceShape => {
   const { lat, lng } = trace[Math.floor((n * trace.length) / 24)] as TracePoint
   if (n % 3 > 0) return { type: 'circle', center: { lat, lng }, radius: 150 + n * 50 }
@@ -39,7 +39,7 @@ const shapes = Array.from({ length: 24 }, (_, n): FenceShape => {
   }
 })
 
-/** Every third bus: enough for what the order must not change. */
+/** Every third bus is enough to test that the order of arrival changes nothing. */
 const some = new Map([...byDevice].filter((_, index) => index % 3 === 0))
 
 describe('A day of real buses', () => {
@@ -115,7 +115,10 @@ describe('A day of real buses', () => {
     screen.cut()
   })
 
-  /** Waits until what they crossed is told as reading the trace once in order finds it; resolves to all that was told. */
+  /**
+   * Waits until the reported crossings are those of one ordered reading of the trace. Resolves to all reported
+   * crossings.
+   */
   async function untilCrossed(by: ReadonlyMap<string, TestDevice>): Promise<{ retracted: boolean }[]> {
     const expected = [...byDevice]
       .filter(([name]) => by.has(name))

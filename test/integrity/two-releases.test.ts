@@ -23,14 +23,14 @@ describe('Two releases on one directory', () => {
   afterEach(() => database.remove())
 
   const open = () => openPglite({ directory, onError: () => {} })
-  /** What the process says first. */
+  /** Starts the old release, and resolves with its first message. */
   async function startOld(): Promise<{ child: ChildProcess; said: { running?: true; refused?: string } }> {
     const child = fork(OLD_RELEASE, [directory])
     const [said] = (await once(child, 'message')) as [{ running?: true; refused?: string }]
     return { child, said }
   }
 
-  /** Reads every page of every table, whose checksums tell, and compares every index with its table. */
+  /** Reads every page of every table, which checks the checksums, and compares every index with its table. */
   async function findDamage(): Promise<{ old: number; current: number }> {
     const db = await PGlite.create({ dataDir: directory, extensions: { amcheck, pg_trgm } })
     try {

@@ -5,23 +5,23 @@ import { connectDevice, publish } from '../support/mqtt.ts'
 import { shuffle } from '../support/traces.ts'
 import { pause, until } from '../support/wait.ts'
 
-/** Of one walk. */
+/** Points of one walk. */
 const POINTS = 150
 const STEP_MS = 20_000
 const AT_ONCE = 15
 const RETRY_MS = 100
 const PAUSE_MS = 100
-/** Degrees of a kilometre, where it walks. */
+/** Degrees in a kilometre at that latitude. */
 const KM = 0.009
 
 /**
- * Somebody who goes in and out of geofences, one walk after the other, and whose phone sends each walk in any order and often
- * twice.
+ * A person who enters and leaves geofences in one walk after the other. The phone sends each walk in any order, and
+ * often twice.
  */
 export interface Walker {
-  /** Resolves when the last walk has ended and all of it is acknowledged. */
+  /** Resolves when the last walk has ended and all of its points are acknowledged. */
   finish(): Promise<void>
-  /** Resolves to how many crossings are told, when it is each once, and those alone that were. */
+  /** Resolves to the number of reported crossings, when each real crossing is reported once and no other is. */
   countCrossings(): Promise<number>
 }
 
@@ -38,7 +38,7 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
   const points: { lat: number; lng: number; timestamp: number }[] = []
   let ending = false
 
-  // 3.5 km to and fro, 90 m at a time.
+  // 3.5 km there and back, in steps of 90 m.
   const walk = () =>
     Array.from({ length: POINTS }, (_, index) => {
       const n = points.length + index
@@ -89,7 +89,7 @@ export async function startWalker(server: { mqttPort: number }, owner: Client): 
   }
 
   async function readHolding() {
-    // Somebody else may have geofences where it walks.
+    // There may be geofences of others on the way.
     const own = new Set(fences.map(({ _id }) => _id))
     const events = []
     for (let cursor = ''; ; ) {

@@ -2,14 +2,14 @@ import type { Client } from '../support/client.ts'
 import { openScreen, type TestScreen } from '../support/screen.ts'
 import { pause } from '../support/wait.ts'
 
-/** A screen as a dispatcher keeps it open: whenever the connection is lost it comes back with its cursor. */
+/** A dispatcher's screen: when its connection is lost, it reconnects with its cursor. */
 export interface Watcher {
   screen: TestScreen
-  /** How often it came back. */
+  /** The number of times that it reconnected. */
   resumed: number
-  /** Times that a subject was shown at an earlier time than before. */
+  /** The number of times that a subject was shown at an earlier time than before. */
   backwards: number
-  /** Snapshots after the first; there is none as long as its cursors hold. */
+  /** Snapshots after the first one. There are none as long as its cursors are valid. */
   snapshots: number
   stop(): Promise<void>
 }

@@ -13,11 +13,11 @@ import { countAcknowledged, startPublishers } from './publisher.ts'
 
 const faketime = await findFaketime()
 const HOUR_S = 3_600
-/** Ends on a clock that is right. */
+/** The last step sets the clock right. */
 const STEPS = [HOUR_S, 0, -HOUR_S, 0, ...Array.from({ length: 9 }, (_, n) => (n % 3) * 400 - 400), 0]
 const STEP_EVERY_MS = 200
 
-// On the embedded database the clock is its own as well.
+// The embedded database uses the process's own clock.
 describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
   const reason = faketime.available
     ? (kind === 'postgres' && postgresMissing()) || undefined
@@ -61,7 +61,7 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     if (!faketime.available || reason) return context.skip(reason)
     const database = await createTestDatabase(kind)
     const { env, setClock } = createClock(database, faketime.library)
-    // The database has seen what time it is.
+    // The database has seen the right time.
     let server = await startServer(database, env)
     const device = await createDevice(await signIn(server))
     const point = (lng: number, ms = 0) => ({ lat: 1, lng, timestamp: Date.now() + ms })
@@ -71,7 +71,7 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     await server.stop()
 
     let [sent, rejected] = [1, 0]
-    // 15 minutes, an hour, and a clock that begins anew without its battery.
+    // 15 minutes, an hour, and a clock that restarts without its battery.
     for (const seconds of [-900, 3_600, -30 * 365 * 24 * HOUR_S]) {
       setClock(seconds)
       server = await startServer(database, env)
@@ -87,7 +87,8 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
       const { counts } = (await owner.get(`/device/${device.id}/rejections`)).body
       expect(counts.future ?? 0).toBe(rejected)
 
-      // Two hours ahead: the database knows better, and where it has the same clock nobody does.
+      // The point is two hours ahead. PostgreSQL has a clock of its own and notices; the embedded database shares the
+      // wrong clock.
       const ahead = await bulk([point(3, 2_000 * HOUR_S)])
       const isUntrusted = kind === 'pglite' && seconds < 0
       expect([seconds, ahead.status]).toEqual([seconds, isUntrusted ? 503 : 400])

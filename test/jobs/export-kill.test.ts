@@ -17,7 +17,7 @@ it('Exports whose processes are killed begin again and are whole', async context
   const missing = postgresMissing()
   if (missing) return context.skip(missing)
   const database = await createTestDatabase('postgres')
-  // Without the role jobs, so that the processes of the test alone work.
+  // The server does not have the role jobs, so that only the processes of the test work.
   const server = await startServer(database, { ROLES: 'api' })
   const client = await signIn(server)
   const fields = [{ key: 'n', label: 'N', type: 'number' }]

@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let files = 0
 const newPath = () => join(folder, String(++files))
 
-/** A source of these steps, which says when one is asked for. */
+/** A source with these steps. It calls `onRead` when a step is requested. */
 const sourceOf = (steps: readonly Partial<DataStep>[], onRead = () => {}): Source => {
   let at = 0
   return {
@@ -164,7 +164,7 @@ describe('A row of a sheet', () => {
           const plain = /^<row r="2"><c r="A2" s="1" t="str"><v>([^<>]*)<\/v><\/c><\/row>$/.exec(xml)
           const rich = /<is><r><t xml:space="preserve">([^<>]*)<\/t><\/r><\/is><\/c><\/row>$/.exec(xml)
           expect(decode((plain ?? rich)?.[1] as string)).toBe(text)
-          // Only there do readers keep blanks and know what is escaped.
+          // Only in rich text do readers keep blanks and know escapes.
           expect(rich !== null).toBe(text !== text.trim() || sheetText(text) !== text)
         },
       ),

@@ -22,7 +22,7 @@ import { byTime, expectedCrossings } from '../support/fences.ts'
 
 const BEGIN = Math.floor(Date.now() / 1000) * 1000 - 30 * 3_600_000
 const EVENTS = ['geofence-entered', 'geofence-left']
-/** Degrees of a kilometre. */
+/** Degrees in a kilometre. */
 const KM = 0.009
 
 const circle = (north: number, east: number, radius: number): FenceShape => ({
@@ -64,7 +64,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
   const test = (name: string, work: () => Promise<void>) =>
     it(name, async context => (missing ? context.skip(missing) : work()))
 
-  /** An organization with these geofences, devices and a webhook that nobody answers. */
+  /** Creates an organization with these geofences and devices, and with a webhook that nobody answers. */
   async function found(shapes: readonly FenceShape[], devices: number) {
     const organizationId = newId()
     await db.system.query(`INSERT INTO organizations (id, name) VALUES ($1, 'Fenced')`, [organizationId])
@@ -149,7 +149,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
         ).map(crossing => ({ ...crossing, subjectId }))
       })
 
-  /** What webhooks were told of each crossing, in order. */
+  /** The messages that webhooks got about each crossing, in order. */
   async function readAnnounced(organizationId: string): Promise<Map<string, boolean[]>> {
     const rows = await db.system.query<{ payload: string; event: string }>(
       'SELECT payload, event FROM webhook_events WHERE organization_id = $1 ORDER BY created_at, id',
@@ -195,7 +195,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
             let [second, north, east] = [0, 0.3, 0.3]
             return steps.map(({ turn, seconds }) => {
               second += seconds
-              // Up to 350 m, back where it leaves what is of interest.
+              // Steps of up to 350 m, turning back at the edge of the area around the geofences.
               north = Math.max(-3, Math.min(3, north + 0.35 * Math.sin((turn * Math.PI) / 4)))
               east = Math.max(-3, Math.min(3, east + 0.35 * Math.cos((turn * Math.PI) / 4)))
               return pointAt(keys[index] as number, second, north, east)
@@ -224,7 +224,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
           expect(announced.size).toBe(events.length)
           for (const { id, retracted } of events) {
             const told = announced.get(id) ?? []
-            // Told, taken back, told again: by turns, and the last is how it is.
+            // Announcements and retractions alternate, and the last one is the present state.
             expect(told).toEqual(told.map((_, index) => index % 2 === 1))
             expect(told.at(-1)).toBe(retracted)
             if (told.length > 1) corrected++
@@ -252,7 +252,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
     const store = createStore(1)
     const points = Array.from({ length: 100 }, (_, n) => pointAt(subject, n * 60, 0, n < 50 ? n / 1000 : 2))
     await store(points.slice(0, 10))
-    // Where it was before is not known to a process that has just begun.
+    // A process that has just started does not know the previous position.
     expect(await countSpans(organizationId)).toBe(1)
     await judge(organizationId)
     for (let at = 10; at < 50; at += 10) await store(points.slice(at, at + 10))
@@ -297,7 +297,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
     const given = { name: 'Later', hubId: null, shape: circle(0, 0, 500) }
     const id = await change(tx => insertGeofence(tx, organizationId, given))
     expect(await told()).toEqual([])
-    // The writer has looked a moment ago.
+    // The writer has loaded the geofences a moment ago.
     await send(180, 5)
     expect(await told()).toEqual([['left', 180]])
     await send(240, 5.1)
@@ -305,7 +305,7 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
     expect(await told()).toEqual([['left', 180]])
     await send(300, 0)
     expect(await told()).toEqual([['left', 180], ['left', 300]]) // biome-ignore format: one list
-    // Late: between two that were judged by the shape before, and what those told stands.
+    // This point is late, between two that were judged by the previous shape: their events stand.
     await send(150, 5)
     expect(await told()).toEqual([['entered', 150], ['left', 180], ['left', 300]]) // biome-ignore format: one list
     await change(tx => deleteGeofence(tx, id))
@@ -326,13 +326,13 @@ describe.each(['pglite', 'postgres'] as const)('What crosses geofences on %s', k
       ])
     }
     await store([pointAt(subject, 0, 0, 9), pointAt(subject, 60, 0, 9)])
-    // 9 km in 30 s, and for all that is known it stays there.
+    // 9 km in 30 s. As far as is known, it stays there.
     await store([pointAt(subject, 90, 0, 0)])
     expect(await told()).toEqual([['entered', 90]])
     await store([pointAt(subject, 120, 0, 9)])
     expect(await told()).toEqual([])
     expect((await readEvents(organizationId)).map(({ retracted }) => retracted)).toEqual([true])
-    // What comes late between them shows that it was there.
+    // Late points in between show that it was there.
     const late = [pointAt(subject, 63, 0, 9), pointAt(subject, 89, 0, 0.1)]
     await store(late)
     expect(await told()).toEqual(

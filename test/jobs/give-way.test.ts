@@ -4,9 +4,12 @@ import { createGiveWay } from '../../src/jobs/give-way.ts'
 const WORK_MS = 220
 const PIECES = 3
 
-/** How long it rests after the last of some pieces of work, where so many points a second are stored beside it and while it rests. */
+/**
+ * Returns the last pause between pieces of work, if `beside` points a second are stored during the work and `resting`
+ * during the pauses.
+ */
 async function rest(beside: number, resting: number, signal = new AbortController().signal): Promise<number> {
-  // Time passes while it works or rests, and not otherwise.
+  // Time passes only while it works or rests.
   let [now, stored, rested] = [0, 0, 0]
   const pass = (ms: number, perSecond: number) => {
     now += ms
@@ -29,7 +32,7 @@ async function rest(beside: number, resting: number, signal = new AbortControlle
 }
 
 it('What works in the background rests for long where it slows points down, hardly where it does not, and stops at once when it is told', async () => {
-  // A piece in ten takes half of the rate, or one in twenty all of it: points lose a twentieth.
+  // Work in a tenth of the time that halves the rate, or in a twentieth that stops it, costs points a twentieth.
   expect(await rest(2_000, 50_000)).toBeGreaterThan(15 * WORK_MS)
   expect(await rest(25_000, 50_000)).toBeGreaterThan(7 * WORK_MS)
   expect(await rest(50_000, 50_000)).toBeLessThan(WORK_MS)

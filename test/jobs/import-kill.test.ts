@@ -23,7 +23,7 @@ it(
     const missing = postgresMissing()
     if (missing) return context.skip(missing)
     const database = await createTestDatabase('postgres')
-    // Without the role jobs, so that the processes of the test alone work, and nothing is delivered.
+    // The server does not have the role jobs: only the processes of the test work, and nothing is delivered.
     const server = await startServer(database, { ROLES: 'api' })
     const client = await signIn(server)
     const fields = [
@@ -38,7 +38,7 @@ it(
       { length: ROWS },
       (_, n) => `${n};${n % BAD_EVERY === 0 ? 'never' : '2026-11-21'};1.234`,
     )
-    // Without a primary key: nothing but the position tells a row that is in.
+    // The type has no primary key: only the position shows whether a row is stored.
     const file = `N;Day;Size\n${lines.join('\n')}`
     const { _id } = (await upload(server, client, file, { dataTypeId })).body.data
 
@@ -66,7 +66,7 @@ it(
       if ((await read()).status !== 'processing') break
       await kill(worker)
       kills++
-      // Where that is another number. A file is read in one way to its end.
+      // In that language the text is another number. A file is read in one way to its end.
       await client.patch('/organization', { language: 'de' })
       worker = start()
     }
@@ -119,7 +119,7 @@ it('An import that began when the line sep=; was a row of its own goes on with t
   const begun = (await upload(server, client, file, { dataTypeId })).body.data._id
   const fresh = (await upload(server, client, file, { dataTypeId })).body.data._id
   const db = await openTestDatabase(database)
-  // Two rows are in: the header was row 2.
+  // Two rows are stored: the header was row 2.
   await db.system.query(
     `UPDATE imports SET status = 'processing', started_at = now(), processed = 2, created = 2 WHERE id = $1`,
     [begun],
@@ -177,7 +177,7 @@ it('A file whose process dies before it was whole is no import, and is deleted l
   const db = await openTestDatabase(database)
   const kept = createImportFiles(database.dataDir)
   await kept.sweep(db.system)
-  // It might still be arriving.
+  // The file might still be arriving.
   expect(files()).toHaveLength(1)
   const before = Date.now() / 1000 - 2 * 3600
   for (const name of files()) utimesSync(join(database.dataDir, 'imports', name), before, before)

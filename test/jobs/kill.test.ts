@@ -41,7 +41,7 @@ describe('Jobs under kill -9', () => {
       (await db.system.query<{ n: number }>('SELECT count(*)::int4 AS n FROM done'))[0]?.n ?? 0
     let rounds = 0
     for (; (await left()) > 0; rounds++) {
-      // In the middle of the work, however long a start takes.
+      // Kills in the middle of the work, however long a start takes.
       const enough = (await steps()) + 20 + Math.random() * 40
       await until('they work', async () => (await steps()) > enough || (await left()) === 0, 60_000)
       await kill(workers[rounds % 2] as ChildProcess)

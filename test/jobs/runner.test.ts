@@ -17,7 +17,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
   })
 
   it('takes a job up at once, not at the next look', async () => {
-    // The next look is after the end of any test.
+    // The next poll comes after the end of any test.
     await run([kind(context => mark(context, 'done'))], { ...FAST, pollMs: 3_600_000 })
     await pause(100)
     await ends(await add(0), 'done')
@@ -215,7 +215,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     ])
     const id = await add(0)
     await until('taken', async () => (await read(id))?.status === 'running')
-    // As another process sees it whose clock says that this one is dead.
+    // Another process whose clock says that this one is dead does the same.
     await db.system.query(
       `UPDATE jobs SET status = 'queued', run_at = now(), lease_until = NULL WHERE id = $1`,
       [id],

@@ -14,7 +14,7 @@ it('What is written of a sheet waits while nobody takes the workbook, and goes o
   const sheet = new excel.stream.xlsx.WorkbookWriter({ stream: file }).addWorksheet('Rows')
   sheet.addRow([]).commit()
   const stream = openSheet(sheet)
-  // What cannot be packed any smaller fills whatever stands between.
+  // Noise cannot be compressed, so it fills the space between.
   const noise = () =>
     `<row>${Array.from({ length: 50_000 }, () => Math.random().toString(36)).join('')}</row>`
   let written = 0

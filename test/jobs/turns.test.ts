@@ -57,7 +57,7 @@ describe('The turns of jobs', () => {
         ),
       ])
       const long = await add(0, { name: 'long' })
-      // It is of the same organization, so nobody else waits.
+      // The job belongs to the same organization, so nobody else waits.
       const behind = await add(0, { name: 'short' })
       await ends(long, 'done')
       await ends(behind, 'done')

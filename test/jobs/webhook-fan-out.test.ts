@@ -187,7 +187,7 @@ describe.each<Kind>(['pglite', 'postgres'])('An event with many webhooks, on %s'
       pages++
     } while (after !== null)
     expect([pages, await count('jobs', organizationId)]).toEqual([3, WEBHOOKS + 1])
-    // Those that have their job leave the sweep to others.
+    // Deliveries that have a job are not the sweep's work.
     const other = await addOrganization(1)
     await db.system.transaction(tx => write(tx, other.organizationId, ['{}']))
     await db.tenant(other.organizationId, tx => placeEvents(tx, other.organizationId, 100))

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createLiveClients, type LiveClient, type LiveClients } from '../../stream/live/clients.ts'
 import type { LivePositions, Position } from '../../stream/live/positions.ts'
 
-/** A live process that has read as far as it is told, with one subject of one partition. */
+/** A live process with one subject in one partition. The test sets how far it has read. */
 function createProcess() {
   const position: Position = {
     fix: {

@@ -14,7 +14,7 @@ const MINUTE = 60_000
 const DEGREE_M = 111_195
 
 describe('A subject', () => {
-  /** Its state right after the last of these fixes: seconds, metres north, and the device's own speed. */
+  /** Returns the state right after the last of these fixes: seconds, metres north, and the device's own speed. */
   function stateAfter(...fixes: [second: number, north: number, speed?: number][]) {
     const places = fixes.map(([second, north, speed]) => ({
       recordedAt: second * 1000,
@@ -49,10 +49,10 @@ describe('A subject', () => {
     expect(stateAfter([0, 0], [600, 26], [659, 26], [661, 26])).toBe('idle')
     expect(everySecond(300, second => second * 0.5)).toBe('moving')
     expect(everySecond(300, second => second * 0.3)).toBe('idle')
-    // It has stopped a minute ago: 71 s, since a place of every ten seconds is remembered.
+    // It stopped a minute ago: 71 s, because one place in ten seconds is kept.
     expect(everySecond(172, second => Math.min(second, 100) * 10)).toBe('idle')
     expect(everySecond(158, second => Math.min(second, 100) * 10)).toBe('moving')
-    // It wanders about where it stands.
+    // It wanders around while it stands.
     expect(everySecond(300, second => 12 * Math.sin(second))).toBe('idle')
   })
 
@@ -86,7 +86,7 @@ describe('The wheel', () => {
     expect(take(10_000, 1)).toHaveLength(1)
     expect(take(10_000, 1)).toHaveLength(1)
     expect(take(31_000)).toEqual([])
-    // Looked at now and then however far off it is.
+    // It is visited now and then, however far in the future its time is.
     expect(take(600_000)).toEqual(['c'])
     wheel.schedule(d, 0, 700_000)
     expect(take(700_000)).toEqual(['d'])
@@ -193,7 +193,7 @@ describe('Live positions', () => {
     const before = positions.visibilityVersion(organizationId)
     await set(0.01)
     await until('the version is another', () => positions.visibilityVersion(organizationId) > before)
-    // 0.6 s, looked at a second later at the most.
+    // 0.6 s; the check comes at most a second later.
     positions.age(sent + 2_000)
     expect(states()['2']).toBe('offline')
     await set(5)

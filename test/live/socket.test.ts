@@ -224,14 +224,14 @@ describe('A live socket', () => {
     slow.socket.pause()
     slow.socket.send('{"type":"subscribe"}')
     await until('it watches', async () => (await screens()) === others + 1)
-    // One snapshot after the other, 4 MB each: the buffers of both kernels take some megabytes.
+    // One snapshot of 4 MB after the other: the buffers of both kernels hold some megabytes.
     while ((await screens()) === others + 1) {
       slow.socket.send('{"type":"subscribe"}')
       await pause(250)
     }
     slow.socket.resume()
     expect(await slow.code).toBe(1008)
-    // A reader is not, however much it is sent at once.
+    // A client that reads stays connected, however much it is sent at once.
     const quick = await open()
     quick.socket.send('{"type":"subscribe"}')
     await until('a snapshot', () => (quick.heard[0]?.positions?.length ?? 0) >= devices.length)

@@ -14,7 +14,7 @@ describe.each(['pglite', 'postgres'] as const)('Whoever watches tasks, on %s,', 
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let database: TestDatabase
   let server: Server
-  /** The process that changes are made in; PGlite has one alone. */
+  /** The process in which changes are made; PGlite has only one process. */
   let beside: Server
   let owner: Client
   let hubs: string[]
@@ -54,7 +54,7 @@ describe.each(['pglite', 'postgres'] as const)('Whoever watches tasks, on %s,', 
   const test = (name: string, work: () => Promise<void>, timeout?: number) =>
     it(name, async context => (missing ? context.skip(missing) : work()), timeout)
 
-  /** A screen that watches from now on, and what it shows: the list as it was read, and what came after. */
+  /** Opens a screen that watches from now on. `shown` returns the list as it was read, with the changes that came after. */
   async function open(client: Client): Promise<{ screen: TestScreen; shown: () => Map<string, Task> }> {
     const screen = await openScreen(server, client.token)
     screen.send({ type: 'watch', topics: ['tasks'] })
@@ -131,7 +131,7 @@ describe.each(['pglite', 'postgres'] as const)('Whoever watches tasks, on %s,', 
         for (let nth = 0; nth < 25; nth++) await change(worker * 25 + nth)
       }),
     )
-    // They come while everything changes.
+    // They connect while everything changes.
     const viewers = await Promise.all(people.map(({ client }) => open(client)))
     await changes
     const last = await add({ name: 'Last', teamId: teams[0], assigneeId: people[2]?.userId })

@@ -50,7 +50,7 @@ describe('Watching records over the live socket', () => {
       told().some(one => one.import?._id === _id && one.import.status === 'completed'),
     )
 
-    // A role that sees positions lets the same socket subscribe, and one that does not any more closes it.
+    // A role that sees positions lets the same socket subscribe. When the role loses them, the socket is closed.
     const answered = answers(screen).length
     await owner.patch(`/user/${userId}`, { roleId: await roleId(owner, 'Planner') })
     await until('told of what it may watch now', () => answers(screen).length > answered)
@@ -93,7 +93,8 @@ describe('Watching records over the live socket', () => {
       }),
     )
     const [crowded, quiet] = sides as [(typeof sides)[0], (typeof sides)[0]]
-    // Its line at the database is full: what it searches for is locked, and one person has 16 requests in flight.
+    // Its queue at the database is full: its searches wait for a lock, and one person has at most 16 requests in
+    // flight.
     const people = await Promise.all(
       Array.from({ length: 6 }, async () => (await addPerson(server, owner, { role: 'Planner' })).client),
     )

@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts'
 let database: TestDatabase
 let db: Database
 let positions: LivePositions
-/** Statements that still fail. */
+/** The number of statements that still fail. */
 let failing = 0
 const failures: string[] = []
 
@@ -50,7 +50,7 @@ const tell = (organizationId: string) =>
 
 it('A change of who sees what is in force when the database is back that was away when it was told', async () => {
   const id = await addOrganization(7)
-  // The pauses double to half a second: it takes about two.
+  // The pauses double up to half a second: five failures take about two seconds.
   failing = 5
   await tell(id)
   await until('its version is known', () => positions.visibilityVersion(id) === 7)

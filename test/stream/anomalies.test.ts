@@ -18,7 +18,7 @@ import { until } from '../support/wait.ts'
 const NOW = Math.floor(Date.now() / 1000) * 1000 - 150 * 24 * 3_600_000
 const MAX_ACCURACY = 50
 
-/** What the contract says, read off the whole history in order. */
+/** Computes the anomalies from the whole ordered history, as the contract defines them. */
 function findAnomalies(points: readonly Point[], maxAccuracy: number | null): (string | null)[] {
   const sorted = [...points].sort((a, b) => a.recordedAt - b.recordedAt)
   const speed = (a: Point | undefined, b: Point | undefined) =>
@@ -29,7 +29,7 @@ function findAnomalies(points: readonly Point[], maxAccuracy: number | null): (s
   })
 }
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Random numbers from 0 to 1 that are the same in every run. */
 function createRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -92,7 +92,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     attributes: null,
     ...change,
   })
-  /** At these seconds, so many degrees to the north; an accuracy where it is of interest. */
+  /** Points at these seconds and degrees to the north, with an accuracy where it matters. */
   const line = (subject: number, ...places: [second: number, north: number, accuracy?: number][]) =>
     places.map(([second, north, accuracy]) =>
       point(subject, NOW + second * 1000, { lat: 50 + north, accuracy: accuracy ?? null }),
@@ -103,7 +103,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     return writer.store(batch)
   }
 
-  /** All of what is stored of a subject, marks, newest fix, last point and all. */
+  /** Reads everything that is stored of a subject: points with their marks, the newest fix and the last point. */
   async function readStored(subject: number) {
     const rows = await db.system.query<{ at: number; anomaly: string | null }>(
       `SELECT (extract(epoch FROM recorded_at) * 1000)::float8 AS at, anomaly FROM points WHERE subject_key = $1 ORDER BY 1`,
@@ -158,7 +158,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     const { anomalies, newest } = await readStored(subject)
     expect(anomalies).toEqual([null, null, 'speed', null, 'accuracy', null, null])
     expect(newest).toMatchObject({ lat: 52 })
-    // Only the next shows it: one that is not accurate leaves the newest fix where it was before the jump.
+    // Only the next point shows it: an inaccurate point leaves the newest fix at the place before the jump.
     await store(line(subject, [70, 0.005, 1_000]), writer)
     expect((await readStored(subject)).newest).toMatchObject({ lat: 50.004, lastLat: 50.005 })
     // A late point between them shows that it was none.
@@ -196,7 +196,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
           return line(subject, [second, north, pick([5, 50, 50.1, 500])])[0] as Point
         })
       })
-      // In order for the most part, which is what is judged without asking, and late ones among them.
+      // Most points are in order, which are judged without a query, and some are late.
       const order = seed % 3 === 0 ? shuffle(all, random) : all.filter((_, n) => n % 5 > 0)
       const arriving = [...order, ...shuffle(all, random)]
       while (arriving.length > 0) {
@@ -216,7 +216,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     const random = createRandom(3)
     const stored = new Map<number, number[]>()
     const asked: { subject: number; recordedAt: number }[] = []
-    // All of them, none but a few in a row, each by itself, and far from each other.
+    // All points, few in a row, each one alone, and points that are far from each other.
     const choices = [
       () => true,
       (n: number) => n % 150 < 20,
@@ -247,7 +247,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
         expect(own.slice(Math.max(0, here - 2), here + 3)).toEqual(all.slice(Math.max(0, at - 2), at + 3))
       }
     }
-    // What lies between those that are far from each other is not read.
+    // Points between those that are far from each other are not read.
     expect(found.length).toBeLessThan(asked.length * 5)
   })
 

@@ -1,11 +1,11 @@
 import type { Batch, Positions, Record, Source, Subject } from '../../stream/log.ts'
 import { type Entry, NO_OUTCOMES, type Outcomes, type Point, type Rejection } from '../../stream/point.ts'
 
-/** What a database does for the log: stores batches, and remembers how far it is. */
+/** Does a database's work for the log: stores batches, and remembers the offset. */
 export interface Table {
   /** Every batch that was handed over, stored or not. */
   handed: Batch[]
-  /** What is stored, by partition, in order. */
+  /** The stored records by partition, in order. */
   records: Map<number, Record[]>
   entries(): Entry[]
   positions(): Positions
@@ -67,7 +67,7 @@ export function point(subject: number, recordedAt: number, values: Partial<Point
   }
 }
 
-/** Entries at the edges of what is valid. */
+/** Entries with values at the edges of the valid range. */
 export const EDGES: readonly Entry[] = [
   point(1, 0, { lat: -90, lng: -180 }),
   point(1, 1_763_683_200_001, { lat: 90, lng: 180 }),

@@ -8,7 +8,7 @@ const number = (min: number, max: number) => fc.double({ min, max, noNaN: true }
 
 const longitude = fc.oneof(number(-180, 180), number(179.9, 180), number(-180, -179.9))
 
-/** Anywhere, the poles and the antimeridian more often than elsewhere. */
+/** Any place; the poles and the antimeridian are more frequent. */
 const place = fc.record({
   lat: fc.oneof(number(-90, 90), number(-90, -89.9), number(89.9, 90)),
   lng: fc.oneof(number(-180, 180), number(179.99, 180), number(-180, -179.99)),
@@ -16,7 +16,7 @@ const place = fc.record({
 const circle = fc
   .record({ center: place, size: number(0, 5.7) })
   .map(({ center, size }): FenceShape => ({ type: 'circle', center, radius: 10 ** size }))
-/** A star around a place: whatever its rays, it does not cross itself. */
+/** A star around a place: it never crosses itself, whatever its rays are. */
 const polygon = fc
   .record({
     middle: fc.record({ lat: number(-60, 60), lng: longitude }),
@@ -47,7 +47,7 @@ const around = (shape: FenceShape, [turn, far]: [number, number]) => {
   return { lat: north, lng: ((((east + 180) % 360) + 360) % 360) - 180 }
 }
 
-/** Not on a border, where either is right. */
+/** Whether a place is clear of the border: on the border both answers are right. */
 const isClear = (shape: FenceShape, { lat, lng }: { lat: number; lng: number }) =>
   shape.type === 'circle'
     ? [1 - 1e-6, 1 + 1e-6].every(

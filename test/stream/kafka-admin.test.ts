@@ -7,7 +7,10 @@ import { until } from '../support/wait.ts'
 const kafka = await startTestKafka()
 afterAll(() => kafka.stop())
 
-/** Counts the clients: each finds the brokers through the address that it was given, and goes on with their own. */
+/**
+ * Counts the clients. Each one finds the brokers through the given address, and continues with the brokers' own
+ * addresses.
+ */
 async function countClients(
   broker: string,
 ): Promise<{ address: string; count: () => number; server: Server }> {

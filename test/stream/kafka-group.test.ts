@@ -31,7 +31,7 @@ function open(prefix: string, options: Partial<KafkaLogOptions> = {}): Promise<K
   })
 }
 
-/** Everything in the topic, by partition, as a stranger reads it. */
+/** Reads everything in the topic by partition, with a client of its own. */
 async function readAll(log: KafkaLog): Promise<Map<number, Record[]>> {
   const all = new Map<number, Record[]>()
   const following = await log.follow(
@@ -42,7 +42,7 @@ async function readAll(log: KafkaLog): Promise<Map<number, Record[]>> {
   return all
 }
 
-/** Raw messages of a topic. */
+/** Reads the raw messages of a topic. */
 async function readMessages(topic: string, atLeast: number) {
   const consumer = client.consumer({ groupId: `test-${++count}`, maxWaitTimeInMs: 200 })
   const messages: { value: Buffer | null; headers: { [name: string]: string } }[] = []
@@ -207,7 +207,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     const seen = () =>
       new Set(tables().flatMap(table => table.entries().map(e => `${e.subject}/${(e as Point).recordedAt}`)))
     await until('all is stored', () => seen().size === n * subjects.length)
-    // Orderly moves pass the offset on: next to nothing is stored again.
+    // A planned move of partitions passes the offset on: almost nothing is stored again.
     const handed = tables().flatMap(table => table.entries()).length
     expect(handed - seen().size).toBeLessThan(seen().size / 10)
     await writers[2]?.close()

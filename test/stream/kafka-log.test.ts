@@ -29,7 +29,7 @@ testLog('in Kafka', {
         }),
       async hold() {
         kafka.control.freeze()
-        // A signal is on its way to every thread for a moment.
+        // A signal takes a moment to reach every thread.
         await pause(100)
         return async () => kafka.control.thaw()
       },

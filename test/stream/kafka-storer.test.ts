@@ -9,7 +9,7 @@ import { point } from './entries.ts'
 
 const JOINED = { payload: { memberAssignment: {} } }
 
-/** A consumer of kafkajs that does as it is told. */
+/** A consumer of kafkajs that the test controls. */
 function createConsumer() {
   const listeners = new Map<string, (event: unknown) => void>()
   let eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => {}

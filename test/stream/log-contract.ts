@@ -5,27 +5,27 @@ import type { Entry, Point } from '../../stream/point.ts'
 import { pause, until } from '../support/wait.ts'
 import { createTable, EDGES, point, sourceOf, type Table } from './entries.ts'
 
-/** How the promises below are tried on one kind of log. */
+/** The means to test the promises below on one kind of log. */
 export interface LogBench {
-  /** Why it cannot be tried here. */
+  /** The reason why it cannot be tested here. */
   missing?: string | undefined
   partitions: number
-  /** Whether what storing finds out reaches whoever appended. */
+  /** Whether the caller that appended an entry learns the outcome of storing it. */
   tellsOutcomes: boolean
-  /** A log that nobody has used, and the means to do bad things to it. */
+  /** Creates a new log, with the means to disturb it. */
   create(): Promise<LogUnderTest>
 }
 
 export interface LogUnderTest {
-  /** Opens it; again as after a restart, with what the table has stored so far. */
+  /** Opens the log, also again as after a restart, with the batches that the table has stored so far. */
   open(table: Table, options?: { maxWaitingBytes?: number }): Promise<Log>
   /** Lets nothing become durable until the returned function is called. */
   hold(table: Table): Promise<() => Promise<void>>
-  /** Takes down at once whatever keeps the entries, and brings it back. */
+  /** Kills the storage of the entries at once, and restarts it. */
   crash(log: Log): Promise<void>
 }
 
-/** What every log promises, whatever keeps its entries. */
+/** The promises of every log, independent of its storage. */
 export function testLog(name: string, bench: LogBench): void {
   describe.skipIf(bench.missing)(`The log ${name}${bench.missing ? ` (${bench.missing})` : ''}`, () => {
     const open = async (options?: { maxWaitingBytes?: number }) => {
@@ -64,7 +64,7 @@ export function testLog(name: string, bench: LogBench): void {
           .filter(of)
           .map(entry => (entry as Point).recordedAt)
       expect(times(({ subject }) => subject === 1)).toEqual([1, 3])
-      // Another partition's, so before, between or after them.
+      // An entry of another partition may come before, between or after them.
       expect(times(({ subject }) => subject === 2)).toEqual([2])
       await storing.close()
       await log.close()
@@ -327,7 +327,7 @@ export function testLog(name: string, bench: LogBench): void {
       const closing = Promise.all([storing.close(), log.close()])
       const releasing = pause(3_000).then(release)
       const [first, second] = await settled
-      // What is in hand is waited for a little; Kafka may still not have answered then.
+      // Closing waits a little for the entries in flight; Kafka may not have answered by then.
       if (first.status === 'rejected') expect(first.reason).toMatchObject({ message: 'The log is closed' })
       expect(second).toMatchObject({ status: 'rejected', reason: { message: 'The log is closed' } })
       await Promise.all([closing, releasing])

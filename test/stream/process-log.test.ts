@@ -23,7 +23,7 @@ testLog('of one process', {
         }
         return async () => release()
       },
-      // What is durable is in the table; there is nothing else to take down.
+      // Durable entries are in the table; there is nothing else to kill.
       crash: async () => {},
     }
   },

@@ -114,7 +114,7 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
   test('copies what is new, asks about the rest, and notices what another writer has stored meanwhile', async () => {
     const [one, other] = [createWriter({ db }), createWriter({ db })]
     await one.store(batch(point(20)))
-    // The first batch of each writer learns; then this one stores behind the other's back.
+    // After its first batch a writer remembers what is stored. `other` now stores without `one` knowing.
     await other.store(batch(point(21, { attributes: '{"quote":"\'\\\\\\""}' }), point(22)))
     const [known, conflict, fresh] = [
       point(21, { attributes: '{"quote":"\'\\\\\\""}' }),
@@ -181,7 +181,7 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
   test('finds the one point that the database refuses, stores the others, and tells only us why', async () => {
     const errors: unknown[] = []
     const writer = createWriter({ db, onError: error => errors.push(error) })
-    // What validation never lets through; should it ever, its neighbours must not pay for it.
+    // Validation never lets such a value through. If it did, the neighbours of the point must not suffer.
     const offender = point(60, { attributes: '{broken' })
     const outcomes = await writer.store(batch(point(61), point(62), offender, point(63), point(64)))
     expect((await stored()).map(({ n }) => n)).toEqual(expect.arrayContaining([61, 62, 63, 64]))

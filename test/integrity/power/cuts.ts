@@ -7,22 +7,22 @@ import { type Recording, timeOf } from './record.ts'
 
 export interface CutsReport {
   cuts: number
-  /** Answers that stood at the cut, over all cuts. */
+  /** The number of promises in force at a cut, summed over all cuts. */
   promised: number
   lost: number
-  /** Points in the history that nobody sent, or twice. */
+  /** Points in the history that were never sent, or that are there twice. */
   invented: number
-  /** Directories that do not open, or whose indexes and tables disagree. */
+  /** Directories that cannot be opened, or whose indexes and tables disagree. */
   broken: number
-  /** The first of them, in words. */
+  /** Descriptions of the first of them. */
   complaints: string[]
 }
 
 const MAX_COMPLAINTS = 20
 
 /**
- * Cuts the power at so many moments of a recording, each time with other remains of what was not synced, and looks for
- * everything that had been promised by then. `forgets` names the syncs that the disk acknowledges and does not do.
+ * Cuts the power at `cuts` moments of a recording. At each cut it chooses which unsynced changes survive, and looks
+ * for everything that had been promised by then. `forgets` names the syncs that the disk acknowledges and ignores.
  */
 export async function cutPower(
   recording: Recording,
@@ -30,7 +30,7 @@ export async function cutPower(
     cuts?: number
     seed: number
     survivals?: readonly (keyof typeof SURVIVALS)[]
-    /** After how many operations; else chosen at random. */
+    /** The numbers of operations after which the power fails; unset, they are chosen at random. */
     moments?: readonly number[]
     forgets?: (op: Op) => boolean
     log?: (line: string) => void
@@ -39,7 +39,7 @@ export async function cutPower(
   const { cuts = 0, forgets = () => false, log = () => {} } = options
   const random = createRandom(options.seed)
   const report: CutsReport = { cuts: 0, promised: 0, lost: 0, invented: 0, broken: 0, complaints: [] }
-  // In memory where that is a disk: nothing of an image has to last.
+  // Uses memory as a disk if there is one, because no image has to last.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'fieldline-image-'))
   const survivals = options.survivals ?? (Object.keys(SURVIVALS) as (keyof typeof SURVIVALS)[])
   const disk = new Disk(recording.base)
@@ -96,7 +96,7 @@ async function check(
   }
 }
 
-/** Half of them anywhere, half where something has just been promised, put into place or given away. */
+/** Chooses half of the moments anywhere, and half right after something was promised, put into place or deleted. */
 function chooseMoments(ops: readonly Op[], count: number, random: () => number): number[] {
   const delicate = ops.flatMap((op, index) =>
     op.op === 'answer' || op.op === 'rename' || op.op === 'remove' || op.path?.endsWith('pg_control')
@@ -112,7 +112,7 @@ function chooseMoments(ops: readonly Op[], count: number, random: () => number):
 
 const isLog = (path: string) => path.startsWith('postgres/pg_wal/')
 
-/** What remains of that which was not synced, from nothing to everything. */
+/** The shares of the unsynced changes that survive, from none to all. */
 export const SURVIVALS = {
   nothing: () => ({ sector: () => false, name: () => false }),
   everything: () => ({ sector: () => true, name: () => true }),
@@ -133,7 +133,7 @@ export const SURVIVALS = {
   },
 } satisfies { [name: string]: (random: () => number, moment: number) => Survival }
 
-/** Mulberry32: the same numbers for the same seed, so that a cut that finds something can be made again. */
+/** Mulberry32: the same seed gives the same numbers, so that a cut that finds a fault can be repeated. */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -2,10 +2,11 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { basename, dirname, join } from 'node:path'
 
 /**
- * A disk that forgets, as ALICE (https://www.usenix.org/conference/osdi14/technical-sessions/presentation/pillai) and
- * CrashMonkey have it: from what a process did to its files, in order (test/support/record-disk.mjs), what could be on the
- * disk after a power cut. What was synced is there. Of what was not, anything may be: of a file each 512 bytes by
- * themselves, and of a folder each name, so that a file may be there without a name, or under an old one.
+ * A disk that forgets, after the model of ALICE
+ * (https://www.usenix.org/conference/osdi14/technical-sessions/presentation/pillai) and CrashMonkey. From the
+ * operations of a process on its files, in order (test/support/record-disk.mjs), it derives what the disk may hold
+ * after a power cut. Synced changes are there. Unsynced changes may survive or not: in a file each sector of 512
+ * bytes on its own, in a folder each name on its own. So a file may be there without a name, or under an old one.
  */
 export interface Op {
   op:
@@ -28,13 +29,13 @@ export interface Op {
   size: number
   probe: number
   data: Buffer
-  /** Where it begins in the record. */
+  /** The position of its data in the record. */
   offset: number
 }
 
 const SECTOR = 512
 
-/** Reads a record; what its process was writing down when it was killed is left out. */
+/** Reads a record. An entry that its process was writing when it was killed is left out. */
 export function readRecord(path: string): Op[] {
   const record = readFileSync(path)
   const ops: Op[] = []
@@ -49,10 +50,10 @@ export function readRecord(path: string): Op[] {
   }
 }
 
-/** What of that which was not synced survives; asked for each sector and each name. */
+/** Decides for each sector and each name whether an unsynced change survives. */
 export interface Survival {
   sector(path: string, order: number): boolean
-  /** Always the same of the same change. */
+  /** Gives the same answer for the same change each time. */
   name(order: number): boolean
 }
 
@@ -60,7 +61,7 @@ type Change = { order: number; at: number; data: Buffer; length: number } | { or
 
 interface File {
   kind: 'file'
-  /** What is on the disk, or where in the base it is as long as nothing was synced. */
+  /** The content on the disk. Before the first sync it is a path in the base. */
   durable: Contents | string
   pending: Change[]
 }
@@ -72,12 +73,12 @@ interface Folder {
   pending: Renaming[]
 }
 
-/** A name that comes, goes, or both: a rename within a folder is whole. */
+/** A name that appears, disappears, or both: a rename within one folder is atomic. */
 interface Renaming {
   order: number
   adds?: { name: string; node: File | Folder }
   removes?: string
-  /** Survives only with this one: what is moved to another folder is in one of them at least. */
+  /** Survives only together with this change: a file that is moved to another folder is in at least one of them. */
   after?: Renaming
   isDurable?: true
 }
@@ -86,13 +87,13 @@ export class Disk {
   readonly #root: Folder
   readonly #base: string
 
-  /** Begins with a folder, all of which is on the disk. */
+  /** Starts with a folder whose whole content is on the disk. */
   constructor(base: string) {
     this.#base = base
     this.#root = readFolder(base)
   }
 
-  /** `order` counts up. */
+  /** `order` increases with each operation. */
   apply(op: Op, order: number): void {
     switch (op.op) {
       case 'create':
@@ -151,7 +152,7 @@ export class Disk {
     }
   }
 
-  /** Puts into a folder what the disk holds when the power is cut now. */
+  /** Writes the content of the disk after a power cut into a folder. */
   write(target: string, survives: Survival): void {
     rmSync(target, { recursive: true, force: true })
     this.#write(this.#root, '', target, survives)
@@ -219,7 +220,7 @@ function durableOf({ durable }: File): Contents {
   return typeof durable === 'string' ? new Contents(readFileSync(durable)) : durable
 }
 
-/** What a file holds, when of its changes since the last sync those sectors survive. */
+/** The content of a file if these sectors of its changes since the last sync survive. */
 function remains(file: File, survives: (order: number) => boolean): Buffer {
   const { bytes } = durableOf(file)
   if (file.pending.length === 0) return bytes
@@ -228,7 +229,7 @@ function remains(file: File, survives: (order: number) => boolean): Buffer {
   return contents.bytes
 }
 
-/** Bytes that grow without being copied each time. */
+/** A buffer that grows without copying everything each time. */
 class Contents {
   #room: Buffer
   #size: number
@@ -242,7 +243,7 @@ class Contents {
     return this.#room.subarray(0, this.#size)
   }
 
-  /** Makes of changes what survives of them, in their order. */
+  /** Applies the surviving parts of the changes, in order. */
   change(changes: readonly Change[], survives: (order: number) => boolean): void {
     for (const change of changes) {
       if ('size' in change) {

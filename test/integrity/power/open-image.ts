@@ -4,18 +4,18 @@ import { PGlite } from '@electric-sql/pglite'
 import { amcheck } from '@electric-sql/pglite/contrib/amcheck'
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm'
 
-/** What is in a directory when its database has recovered. */
+/** The content of a directory after its database has recovered. */
 export interface Found {
-  /** How long the record was at the cut. */
+  /** The length of the record at the cut. */
   bytes: number
-  /** By device, the number of the point at a time. */
+  /** For each device, the number of the point at each time. */
   points: ReadonlyMap<string, ReadonlyMap<number, number>>
-  /** Rows of points that another row repeats. */
+  /** Rows of points that repeat another row. */
   doubled: number
   users: ReadonlySet<string>
   sessions: ReadonlySet<string>
   hubs: ReadonlyMap<string, string>
-  /** Identifiers of imports whose job has not ended. */
+  /** Identifiers of imports whose jobs have not ended. */
   jobs: ReadonlySet<string>
   imports: ReadonlyMap<string, string>
   records: ReadonlySet<string>
@@ -24,13 +24,14 @@ export interface Found {
 }
 
 /**
- * Recovers a directory with PGlite alone, which is quick: without PostGIS, and on a disk of memory where there is one.
- * Every page that is read has a checksum, and every index is compared with its table. Null where nothing was set up yet.
+ * Recovers a directory with PGlite alone, which is fast: without PostGIS, and on a disk in memory if there is one.
+ * Checks the checksum of every page that it reads, and compares every index with its table. Returns null if the
+ * database was not set up yet.
  */
 export async function openImage(directory: string, bytes: number): Promise<Found | null> {
-  // A first start that was not done begins again.
+  // A first start that was interrupted begins again.
   if (!existsSync(join(directory, 'postgres'))) return null
-  // As db/drivers/pglite-files.ts does.
+  // db/drivers/pglite-files.ts does the same.
   rmSync(join(directory, 'postgres/postmaster.pid'), { force: true })
   const db = await PGlite.create({ dataDir: join(directory, 'postgres'), extensions: { amcheck, pg_trgm } })
   try {

@@ -14,30 +14,34 @@ import type { Found } from './open-image.ts'
 const RECORDER = resolve(import.meta.dirname, '../../support/record-disk.mjs')
 const CHECKPOINT_EVERY_MS = 500
 
-/** Something that an answer promised: it holds at every moment after that answer. */
+/** A promise that an answer made. It holds at every moment after that answer. */
 export interface Fact {
   what: string
-  /** How many operations came before the answer. */
+  /** The number of operations before the answer. */
   after: number
   holds(found: Found): boolean
 }
 
 export interface Recording {
-  /** The directory as it was before. */
+  /** A copy of the directory before the recording. */
   base: string
   ops: Op[]
   facts: Fact[]
-  /** By device, how many points were sent, answered or not. */
+  /** For each device, the number of points that were sent, answered or not. */
   sent: ReadonlyMap<string, number>
   remove(): void
 }
 
-/** A fact until the record is read: by the number of a request, or by how long the record was when the answer was there. */
+/**
+ * A fact before the record is read. It is ordered by the number of a request, or by the length of the record at the
+ * answer.
+ */
 type Noted = Omit<Fact, 'after'> & ({ probe: number } | { bytes: number })
 
 /**
- * Has a server write down what it does to its directory while everything is asked of it that may not be lost. It lives
- * several times, and is killed with -9 between, so that what was in memory at its death is the next one's to make durable.
+ * Makes a server record its operations on its directory while clients send every kind of request whose result must
+ * not be lost. The server is started several times and killed with -9 in between, so that each start has to make
+ * durable what was in the memory of the previous one.
  */
 export async function record(
   database: TestDatabase,
@@ -87,7 +91,7 @@ function toFact({ what, holds, ...when }: Noted, ops: readonly Op[]): Fact {
   return { what, holds, after: after < 0 ? ops.length : after }
 }
 
-/** What was written down and had not happened when the process was killed: the last operation, at the most. */
+/** Finds operations that were recorded but had not happened when the process was killed: at most the last one. */
 function findUndone(path: string, dataDir: string): number[] {
   const ops = readRecord(path)
   const index = ops.findLastIndex(op => op.path?.startsWith('postgres/'))
@@ -120,13 +124,13 @@ interface Asking {
 
 let probe = 0
 
-/** Everybody asks on and on; calls `done` when each has so many answers. */
+/** Each client sends one request after the other. Calls `done` when each has this many answers. */
 async function askEverything(asking: Asking, rounds: number, done: () => void): Promise<void> {
   const owner = await signIn(asking.server)
   const hub = (await owner.post('/hub', { name: 'Hub', lat: 48.1, lng: 11.6 })).body.data._id
   const fields = [{ key: 'n', label: 'N', type: 'text' }]
   const dataTypeId = (await owner.post('/data-type', { name: `Type ${newEmail()}`, fields })).body.data._id
-  // Of what is empty an export keeps no file.
+  // An export without records keeps no file, so there has to be a record.
   await owner.post('/data', { dataTypeId, data: { n: 'the first' } })
   const devices = await Promise.all(['One', 'Two', 'Three'].map(name => createDevice(owner, name)))
   const [published, ...posted] = devices as [TestDevice, ...TestDevice[]]
@@ -161,7 +165,7 @@ async function repeat(
 ): Promise<void> {
   const ended = once(signal, 'abort')
   for (let round = 1; !signal.aborted; round++) {
-    // What a server that was killed does not answer, or after its time, is promised nowhere.
+    // An answer that a killed server did not send in time promises nothing.
     const done = work().catch(error => {
       if (!signal.aborted) throw error
     })
@@ -170,7 +174,7 @@ async function repeat(
   }
 }
 
-/** Numbers the request, and keeps what its answer promises. */
+/** Numbers the request, and keeps the promises of its answer. */
 async function ask(
   { noted, server }: Asking,
   token: string,
@@ -250,13 +254,13 @@ const sessionOf = (token: string): string =>
   JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()).jti
 
 async function signInAndOut(asking: Asking): Promise<void> {
-  // Its end may be kept before it is answered.
+  // The end of the session may be durable before the request is answered.
   const leaving = { bytes: Number.POSITIVE_INFINITY }
   const { email, password } = OWNER
   const { body } = await ask(asking, '', ['POST', '/auth/login', { email, password }], ({ status, body }) => {
     if (status !== 200) return []
     const session = sessionOf(body.token)
-    // Signed with a secret that the server made itself.
+    // The token is signed with a secret that the server generated itself.
     const secret = readFileSync(join(asking.database.dataDir, 'jwt-secret'))
     const holds = (found: Found) =>
       secret.equals(found.file('jwt-secret') ?? Buffer.alloc(0)) &&

@@ -50,7 +50,7 @@ it('each occurrence makes its task once, whichever of two processes dies when', 
   for (let seen = 0; (await left()) > 0; ) {
     await pause(20)
     const { tasks } = await read()
-    // In the middle of the work, and not before it has begun.
+    // Kills in the middle of the work, and not before it has begun.
     if (tasks < seen + 1_200) continue
     seen = tasks
     await kill([...workers][0] as ChildProcess)

@@ -14,7 +14,7 @@ const timing = (repeat: Repeat, startTime: string, timezone: string, more: Parti
   ...more,
 })
 
-/** The first occurrences, as a clock on the wall shows them. */
+/** The first occurrences in local time. */
 function wall(of: Timing, count: number): string[] {
   const format = new Intl.DateTimeFormat('sv-SE', {
     timeZone: of.timezone,
@@ -28,7 +28,7 @@ const instants = (of: Timing, count: number) =>
 
 const findOccurrence = (of: Timing, from: number) => listOccurrences(of, from, 1)[0] ?? null
 
-/** How many there are up to an instant, and the first of the last `keep` of them. */
+/** Returns the number of occurrences up to an instant, and the first of the last `keep` of them. */
 function countOccurrences(of: Timing, from: number, now: number, keep: number) {
   const { past, kept } = atOnce(lookThrough(of, { from, now, keep, futureCount: () => 0 }))
   return { total: past, firstKept: kept[0] ?? null }
@@ -74,7 +74,8 @@ describe('Occurrences of a simple repeat', () => {
       '2026-10-31T05:30Z',
       ['2026-10-31T05:30Z', '2026-11-01T05:30Z', '2026-11-02T06:30Z'],
     ],
-    // Half an hour: 02:00 to 02:30 on the first Sunday of October, 02:00 back to 01:30 in April.
+    // The change is half an hour: from 02:00 to 02:30 on the first Sunday of October, from 02:00 back to 01:30 in
+    // April.
     [
       '02:10 that is skipped is 02:40',
       'Australia/Lord_Howe',
@@ -200,7 +201,7 @@ describe('Occurrences of an RRULE', () => {
       '2024-02-29 09:00',
       '2028-02-29 09:00',
     ])
-    // Does not count them either.
+    // They do not count either.
     expect(wall(rrule('FREQ=DAILY;COUNT=2', '2026-03-28T01:30Z', 'Europe/Berlin'), 9)).toHaveLength(2)
     expect(instants(rrule('FREQ=DAILY;COUNT=2', '2026-10-24T00:30Z', 'Europe/Berlin'), 9)).toEqual([
       '2026-10-24T00:30Z',

@@ -6,7 +6,7 @@ import { findTimeZone } from '../../../src/calendar/time-zones.ts'
 import type { Timing } from '../../../src/resources/schedules/occurrences.ts'
 import { listOccurrences } from '../../support/schedules.ts'
 
-/** Occurrences against implementations that know nothing of ours. */
+/** Compares occurrences with independent implementations. */
 const ZONES = [
   'America/New_York',
   'Europe/Berlin',
@@ -17,11 +17,11 @@ const ZONES = [
 ]
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** The same cases in every run, so that a failure is one of the change that it came with. */
+/** The same cases in every run, so that a failure comes from the change that was made. */
 const RUN = { seed: 20_261_121, numRuns: 200 }
 
 const zone = fc.constantFrom(...ZONES)
-/** Half of them at night around a change of the clocks. */
+/** Half of the starts are at night, around a change of the clocks. */
 const start = fc.oneof(
   fc
     .integer({ min: Date.UTC(2010, 0, 1) / 60_000, max: Date.UTC(2035, 0, 1) / 60_000 })
@@ -63,7 +63,7 @@ describe('A time zone', () => {
     fc.assert(
       fc.property(zone, start, (name, local) => {
         const shown = wallClock(name)
-        // Offsets lie between -12 and 14 hours.
+        // Offsets are between -12 and 14 hours.
         const offsets = [
           ...new Set([-26, -13, 0, 13, 26].map(hours => shown(local + hours * HOUR) - local - hours * HOUR)),
         ]
@@ -100,7 +100,7 @@ describe('Random simple repeats', () => {
     ),
   )
 
-  /** Looks at every day by itself, whether it is one. */
+  /** Checks each day on its own. */
   function bruteForce(
     { frequency, interval, byWeekday, byMonthDay }: SimpleRepeat,
     startTime: number,
@@ -221,15 +221,16 @@ describe('Random RRULEs', () => {
     return found
   }
 
-  // Where it is known to be wrong: of Ramadan 2029 in Morocco it knows nothing, and BYYEARDAY with BYDAY it reads as one of
-  // the two; see occurrences.test.ts for the latter.
+  // The cases in which the other implementation is wrong: it lacks Ramadan 2029 in Morocco, and treats BYYEARDAY with
+  // BYDAY as one of the two; for the latter see occurrences.test.ts.
   const known = zone.filter(name => name !== 'Africa/Casablanca')
 
   it('have the occurrences that rrule-temporal finds', () => {
     let compared = 0
     fc.assert(
       fc.property(rule, start, known, (text, at, timezone) => {
-        // The other one reads the start as a local time, and knows the first of two alone.
+        // The other implementation reads the start as a local time, and knows only the first of two equal local
+        // times.
         const local = findTimeZone(timezone).toLocal(at)
         fc.pre(findTimeZone(timezone).toInstant(local) === at)
         const timing = {

@@ -243,7 +243,7 @@ describe('A clock that is moved', () => {
     await setUp.system.query('GRANT SELECT ON moved.clock TO PUBLIC')
     await setUp.close()
     const url = new URL(database.url as string)
-    // Every now() of a statement is that of the moved clock.
+    // Every now() of a statement uses the moved clock.
     url.searchParams.set('options', '-c search_path=moved,pg_catalog,public')
     db = await openTestDatabase({ ...database, url: url.href })
   })
@@ -279,7 +279,7 @@ describe('A clock that is moved', () => {
       for (let more: number | null = 0; more !== null; )
         more = await runSchedule(db, scheduler, planning.organizationId, fail)
       const rows = await made()
-      // What becomes due meanwhile may be there or not.
+      // Tasks that become due meanwhile may be there or not.
       expect(rows).toEqual(dueAt(Date.now() + furthest * HOUR).slice(0, Math.max(rows.length, before.length)))
     }
     expect((await made()).length).toBeGreaterThanOrEqual(dueAt(Date.now() + 1.9 * HOUR).length)
