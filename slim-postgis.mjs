@@ -27,7 +27,7 @@ if ([source, fileURLToPath(import.meta.url)].some(isNewer)) {
   renameSync(`${target}.${process.pid}`, target)
 }
 
-/** Of a tar archive (POSIX ustar): blocks of 512 bytes, each file's header before its contents. */
+/** Reduces a tar archive (POSIX ustar): it consists of blocks of 512 bytes, each file's header before its contents. */
 function slim(tar) {
   const kept = []
   const missing = new Set(Object.keys(KEPT))

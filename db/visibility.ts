@@ -8,7 +8,7 @@ export interface Visibility {
   hubIds: readonly string[] | null
 }
 
-/** What of a subject decides who sees it. */
+/** The parts of a subject that decide who sees it. */
 export interface VisibleThrough {
   subjectId: string
   teamIds: readonly string[]

@@ -167,7 +167,7 @@ export function createWriter(options: {
         for (const [subject, tail] of moved) tails.set(subject, tail)
         if (!stored) return
         const inserted = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
-        // Of two equal points in one batch the first was stored, and the others count as duplicates.
+        // If points in one batch are equal, the first was stored, and the others count as duplicates.
         const known = part.filter(({ entry }) => !inserted.delete(identity(entry.subject, entry.recordedAt)))
         for (const { entry } of known) outcomes.set(entry, { kind: 'duplicate' })
         for (const { index, stored: winner } of await findConflicts(db.writer, toColumns(known))) {

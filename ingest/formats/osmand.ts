@@ -49,9 +49,9 @@ const FIELDS = {
 const READ: ReadonlySet<string> = new Set(Object.values(FIELDS).flatMap(({ names }) => names))
 
 /**
- * What Traccar takes as OsmAnd (https://www.traccar.org/osmand/), in both of its forms: fields in the address, a form or
- * JSON, where `speed` is in knots; and the JSON of Traccar Client from version 9 on, in metres per second. GPSLogger's
- * names are taken as well, those of its own URL (`longitude`) and of its `%ALL` (`spd`): there the speed is in metres per second.
+ * OsmAnd's format as Traccar reads it (https://www.traccar.org/osmand/), in both of its forms: fields in the address, a form
+ * or JSON, with `speed` in knots; and the JSON of Traccar Client since version 9, in metres per second. It also reads the names
+ * of GPSLogger, those of its own URL (`longitude`) and of its `%ALL` (`spd`), whose speed is in metres per second.
  */
 export const osmand = {
   values: listValues,

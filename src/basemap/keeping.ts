@@ -5,20 +5,20 @@ import { typeOf } from './media.ts'
 import { type About, type Basemap, BasemapAway, type TileAddress, type TileSource } from './tiles.ts'
 
 export const MAX_DOWNLOADS = 8
-/** Of one caller. */
+/** The maximum for one caller. */
 const MAX_WAITING = 64
-/** A browser has six connections: tiles that are waited for would hold up everything else that a page asks. */
+/** A browser has six connections: tiles that wait longer would delay all other requests of a page. */
 const WAIT_MS = 4_000
-/** A server that failed is left alone for so long, and what is not kept fails at once. */
+/** After a failure the server gets no request for this time, and tiles that are not kept fail at once. */
 const PAUSE_MS = 2_000
-/** Kept tiles that are older are read again while they are shown. */
+/** Older kept tiles are read again while they are shown. */
 const FRESH_MS = 7 * 24 * 3_600_000
-/** Who reads tiles that nobody waits for. */
+/** The caller that reads tiles for which nobody waits. */
 const OURSELVES = ' upkeep'
 
 /**
- * The tiles of another server, each kept on the disk once it was read. While that server is slow, fails or answers nonsense, the
- * map goes on with the kept tiles.
+ * The tiles of another server, each kept on the disk after it was read. While that server is slow, fails or answers nonsense, the
+ * map uses the kept tiles.
  */
 export function keepTiles(source: TileSource, kept: KeptTiles, log: FastifyBaseLogger): Basemap {
   const semaphore = createSemaphore({
@@ -142,7 +142,7 @@ export function keepTiles(source: TileSource, kept: KeptTiles, log: FastifyBaseL
   }
 }
 
-/** What is being read goes on, and is there when it is asked for again. */
+/** Fails when the wait is over. The download continues, and its tile is there for the next request. */
 async function within(downloading: Promise<Buffer | null>): Promise<Buffer | null> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {

@@ -1,6 +1,6 @@
 import type { Place } from './track.ts'
 
-/** What a tracker records: the receiver's position, and the state of the vehicle. */
+/** A record of a tracker: the receiver's position, and the state of the vehicle. */
 export interface Reading {
   lat: number
   lng: number

@@ -10,11 +10,11 @@ const FILE = join(PROJECT, 'basemap/sanfrancisco-routes.ndjson.gz')
 
 export const ROUTES_CREDIT = 'the streets of San Francisco, © OpenStreetMap contributors (ODbL)'
 
-/** In 1/100,000 degree; all numbers but the first are differences from the one before. */
+/** In 1/100,000 degree. All numbers but the first are differences from the one before. */
 interface Line {
   lng: number[]
   lat: number[]
-  /** What is at each place: `c` a customer, `x` a crossing where vehicles wait. */
+  /** The kind of each place: `c` is a customer, `x` a crossing where vehicles wait. */
   spots: string
   /** The kind of road that leads to the next place, a capital in a tunnel. */
   roads: string

@@ -21,7 +21,7 @@ const LIMITS: StreamLimits = {
 }
 
 export interface StreamLimits {
-  /** Of one account, in all of its organizations. */
+  /** The maximum of one account, in all of its organizations together. */
   perAccount: number
   perOrganization: number
   total: number

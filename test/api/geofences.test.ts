@@ -175,7 +175,7 @@ describe('Geofences', () => {
     expect([more.status, more.body.message]).toEqual([409, expect.stringContaining('2000')])
     await owner.delete(path)
     expect((await owner.post('/geofence', { name: 'In its place', shape: CIRCLE })).status).toBe(201)
-    // Of two at once, only one can be the last.
+    // Only one of two simultaneous requests can have the last place.
     await db.system.query(
       `DELETE FROM geofences WHERE id = (SELECT id FROM geofences WHERE name = 'Filling' LIMIT 1)`,
     )

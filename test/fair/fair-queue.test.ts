@@ -42,7 +42,7 @@ describe('A fair queue', () => {
     const taken: string[] = []
     for (let n = 0; n < 5_000; n++) {
       taken.push(queue.shift() as string)
-      // What comes meanwhile is served between, and keeps nobody from going on.
+      // Later entries of others are served in between, and stop nobody.
       if (n % 100 === 0) queue.push('other', { organizationId: 'b', sender: 1 }, 1)
     }
     while (queue.size > 0) taken.push(queue.shift() as string)

@@ -77,7 +77,7 @@ export function createHttpDraining(): { watch(server: Server): void; add(app: Ap
         }
       })
       app.addHook('onSend', async ({ raw }, reply, payload) => {
-        // Of several requests that were sent at once, only the last answer says it.
+        // If several requests were sent at once, only the last answer closes the connection.
         const isLast = (connections.get(raw.socket)?.underWay.size ?? 0) <= 1
         if (state !== 'serving' && isLast) reply.header('connection', 'close')
         return payload

@@ -19,8 +19,8 @@ const LEASE_MS = 30_000
 const TWIN_WAITS_MS = 60_000
 const LONGEST_KEY = 255
 /**
- * Of a larger answer only the fact that it was given is stored. Of a stream only the key and the request are stored:
- * streams are exports, which change nothing when they are carried out again.
+ * A larger answer is not stored, only the fact that it was sent. For a stream only the key and the request are stored:
+ * streams are exports, which change nothing when they are repeated.
  */
 const MAX_ANSWER_BYTES = 1024 * 1024
 

@@ -8,16 +8,16 @@ export interface Reached {
 
 interface Setup {
   app: string
-  /** What to enter, by what the app calls it. */
+  /** The values to enter, by the labels of the app. */
   steps: { label: string; value: string }[]
-  /** What to open on the phone instead. */
+  /** A link to open on the phone instead. */
   url?: string
 }
 
-/** Stands for the device's key, of which we keep a digest alone; it needs no escaping anywhere. */
+/** A placeholder for the device's key, of which only a digest is stored. It needs no escaping anywhere. */
 const KEY = 'DEVICE_KEY'
 
-/** What a person enters where, for each app that a device may be. docs/apps.md says the same in words. */
+/** The settings to enter in each app that a device may use. docs/apps.md describes them in words. */
 export function describeSetup({ _id, name }: { _id: string; name: string }, reached: Reached): Setup[] {
   const { origin, hostname, mqtt } = reached
   const owntracks = `${origin}/api/v3/ingest/owntracks`

@@ -6,9 +6,9 @@ import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { closeRing } from './ring.ts'
 
-/** A city has some hundred; every edge is held against every other (3 ms), and kept in memory by whoever stores points. */
+/** A city has some hundred. Every edge is compared with every other (3 ms), and writers keep them in memory. */
 const MAX_VERTICES = 500
-/** Of all that an organization has: 2 MB in memory, 4 MB to read. */
+/** Limits for all geofences of an organization: 2 MB in memory, 4 MB to read. */
 export const MAX_GEOFENCES = 2_000
 export const MAX_VERTICES_IN_ALL = 100_000
 
@@ -47,7 +47,7 @@ const polygon = z.strictObject({
     .min(3)
     .max(MAX_VERTICES + 1)
     .describe(
-      `A ring of 3 to ${MAX_VERTICES} vertices that does not cross itself; the first is repeated at the end where it is not. Each edge takes the shorter way round the world, across the antimeridian too`,
+      `A ring of 3 to ${MAX_VERTICES} vertices that does not cross itself; the first is repeated at the end if it is not there yet. Each edge takes the shorter way round the world, across the antimeridian too`,
     )
     .meta({ examples: [example] })
     .transform((given, context) => {
@@ -67,7 +67,7 @@ const fields = {
     .meta({ examples: [{ type: 'circle', center: { lat: 52.52, lng: 13.405 }, radius: 150 }] }),
 }
 
-/** Whatever is left out has its default: of a new geofence, and of one that is replaced. */
+/** Missing fields have their defaults, in a new geofence and in a replaced one. */
 const newGeofence = z.strictObject({ ...fields, hubId: fields.hubId.default(null) })
 
 const geofence = z.object({
@@ -99,7 +99,7 @@ export const listGeofences = operation({
   access: 'view/geofence',
   tags,
   summary: 'The geofences of the organization',
-  description: `Those of the caller's hubs and of none; Owner and Admin see every one.`,
+  description: `Those of the caller's hubs and those without a hub; Owner and Admin see all.`,
   querystring: listQuery(GEOFENCE_SORTS, 'name').extend({
     hubId: z.string().optional().describe('Hubs, separated by commas'),
   }),
@@ -128,7 +128,7 @@ export const replaceGeofence = operation({
   access: 'update/geofence',
   tags,
   summary: 'Replace a geofence',
-  description: 'What is left out has its default afterwards: without `hubId` it belongs to no hub any more.',
+  description: 'Missing fields get their defaults: without `hubId` the geofence no longer belongs to a hub.',
   params,
   body: newGeofence,
   response: { 200: success(geofence), ...failures(409) },
@@ -138,7 +138,7 @@ export const updateGeofence = operation({
   access: 'update/geofence',
   tags,
   summary: 'Change a geofence',
-  description: 'What is left out stays; `shape` is replaced as a whole.',
+  description: 'Missing fields stay unchanged; `shape` is replaced as a whole.',
   params,
   body: z.strictObject(fields).partial(),
   response: { 200: success(geofence), ...failures(409) },
@@ -148,7 +148,7 @@ export const deleteGeofence = operation({
   access: 'delete/geofence',
   tags,
   summary: 'Delete a geofence',
-  description: 'Nothing is judged by it any more.',
+  description: 'It no longer reports crossings.',
   params,
   response: { 200: deleted },
 })

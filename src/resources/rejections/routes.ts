@@ -17,12 +17,12 @@ interface Sent {
   stored?: unknown
 }
 
-/** Why it was rejected, for who sees the device and not where it is: what was sent holds places, and `stored` is one. */
+/** The reason alone, for callers who see the device but not its places: the payload and `stored` contain places. */
 const withoutPlaces = <T extends Sent>({ stored: _, ...rest }: T) => ({ ...rest, payload: null })
 
-/** What a device or a user's app sent and was rejected. */
+/** The rejected messages of a device or of a user's app. */
 export function rejectionRoutes(app: App, { db }: Services): void {
-  /** A page of them. `check` throws where the subject is not the caller's to look at. */
+  /** Answers a page of them. `check` throws if the caller may not see the subject. */
   async function show(
     caller: Caller,
     subjectId: string,

@@ -6,16 +6,16 @@ import type { LiveClient } from '../../../stream/live/clients.ts'
 import type { App, Services } from '../../services.ts'
 import { listOpenLinks, type OpenLink } from './open-links.ts'
 
-/** Close codes: of our own, and of RFC 6455. */
+/** Close codes: our own one, and those of RFC 6455. */
 const LINK_ENDED = 4403
 const SHUTDOWN = 1001
 const POLICY = 1008
 
-/** Of one link on one process: a page and its reloads, in a family or an office. */
+/** Sockets of one link in one process: a page and its reloads, in a family or an office. */
 const MAX_SOCKETS = 100
 /** A frame of one position is 150 bytes. */
 const MAX_UNREAD_BYTES = 64 * 1024
-/** Nothing has to be sent here; what a client of the usual socket says is not held against it. */
+/** A client has nothing to send here. The limit tolerates the messages of a client made for the usual live socket. */
 const MESSAGES = { capacity: 10, perSecond: 0.1 }
 
 const POLL_EVERY_MS = 250
@@ -128,7 +128,7 @@ export function createTrackers(
       const client: LiveClient = {
         send(text) {
           const frame = toPublic(text)
-          // What has changed is not shown here: its state, by the time alone.
+          // The change is one that is not shown here, such as a state that changes by time alone.
           if (!frame || frame.positions === tracker.sent) return
           tracker.sent = frame.positions
           const { trailMinutes, task } = tracker.link
@@ -156,13 +156,13 @@ export function createTrackers(
       })
       socket.on('error', error => app.log.info({ err: error }, 'A tracking socket failed'))
       clients.subscribe(client, { subjectIds: [link.subjectId] }, null)
-      // What ended it between the request and here was told to nobody.
+      // The link may have ended between the request and this line, which no event reported.
       void check(({ id }) => id === link.id).catch(failed)
     },
   }
 }
 
-/** What of a frame is for everybody: where the subject is, and no identifier, battery or cursor. */
+/** The public part of a frame: the subject's places, without identifier, battery and cursor. */
 function toPublic(text: string): { type: string; positions: string } | null {
   const frame = JSON.parse(text) as { type: string; positions?: { [field: string]: unknown }[] }
   if (!frame.positions) return null

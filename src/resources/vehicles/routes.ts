@@ -107,7 +107,7 @@ async function mount(
 
 type Become = (before: Vehicle) => NewVehicleBody
 
-/** What of a vehicle a body says. */
+/** The part of a vehicle that a body has. */
 const toBody = ({ _id, isSample, createdAt, updatedAt, ...body }: Vehicle): NewVehicleBody => body
 
 /** Hub, device and driver have to be there for the caller; those that the vehicle has already may stay. 400 otherwise. */

@@ -143,7 +143,7 @@ const vehiclePatch = z
 export type NewVehicleBody = z.output<typeof newVehicle>
 export type VehiclePatch = z.output<typeof vehiclePatch>
 
-/** What a vehicle becomes with a patch. The result is valid: no rule joins two members that are merged apart. */
+/** Applies a patch to a vehicle. The result is valid: no rule concerns two members that are merged separately. */
 export function mergeVehicle(before: NewVehicleBody, patch: VehiclePatch): NewVehicleBody {
   const { capacity = {}, constraints = {}, workingHours, tags, ...plain } = patch
   const limits = { ...before.constraints, ...constraints }
