@@ -61,7 +61,7 @@ export function createApi(url: string, token?: string): Api {
           message?: string
         } | null
         if (typeof answer?.status !== 'boolean') {
-          throw new CommandError(`What answers at ${url} is not Fieldline (HTTP ${response.status}).`)
+          throw new CommandError(`The server at ${url} is not Fieldline (HTTP ${response.status}).`)
         }
         if (response.ok) return answer as T
         const waitS = Number(response.headers.get('retry-after') ?? Number.NaN)

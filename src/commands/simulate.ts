@@ -70,7 +70,7 @@ async function simulate(): Promise<void> {
   await Promise.race([Promise.all(trackers.map(tracker => tracker.close())), sleep(2_000)])
   summarize(trackers, tally, (Date.now() - startedAt) / 1000)
   const done = await day
-  if (done) say(`Of the day: ${done.completed} tasks completed, ${done.failed} failed.`)
+  if (done) say(`The day's tasks: ${done.completed} completed, ${done.failed} failed.`)
 }
 
 function createTally(): Tally {

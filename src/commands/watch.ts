@@ -42,7 +42,7 @@ async function watch(): Promise<void> {
       if (ending.kind === 'stopped') return
       if (ending.kind === 'forbidden')
         throw new CommandError('Your role may not watch positions (view/location).')
-      if (ending.kind === 'not-there') throw new CommandError(`What answers at ${url} is not Fieldline.`)
+      if (ending.kind === 'not-there') throw new CommandError(`The server at ${url} is not Fieldline.`)
       if (ending.kind === 'token-ended') {
         if ('token' in credential) {
           throw new CommandError(

@@ -89,7 +89,10 @@ export const failure = z
     message: text('There is no such hub.').describe('A sentence that a person can act on'),
     params: errorParams.optional(),
     requestId: text('019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'),
-    errors: z.array(fieldError).optional().describe('In every 400 for a body or query: what is wrong where'),
+    errors: z
+      .array(fieldError)
+      .optional()
+      .describe('In every 400 for a body or query: each error with its place'),
   })
   .loose()
   .meta({ id: 'Failure' })

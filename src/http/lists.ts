@@ -12,12 +12,16 @@ export function listQuery<Name extends string>(sorts: { [name in Name]: Sort }, 
   const names = Object.keys(sorts) as Name[]
   const choices = names.flatMap(name => [name, `-${name}`] as const)
   return pageQuery.extend({
-    search: z.string().max(200).optional().describe('Only what contains this text, in any case'),
+    search: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only records that contain this text, in upper or lower case'),
     _id: z.string().optional().describe('Only these, separated by commas'),
     sort: z
       .enum(choices as [string, ...string[]])
       .default(standard)
-      .describe('What to sort by; a minus turns it round'),
+      .describe('The field to sort by; a minus sorts downwards'),
   })
 }
 

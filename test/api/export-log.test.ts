@@ -161,7 +161,7 @@ describe('The log of exports', () => {
     )
     expect(await whenDone(_id)).toMatchObject({
       status: 'failed',
-      error: 'Whoever ordered it is not active any more.',
+      error: 'The user who ordered it is not active any more.',
     })
     expect((await owner.get(`/tasks/export-log/${_id}/file`)).status).toBe(404)
     await removeMany(dataTypeId)

@@ -154,7 +154,7 @@ describe('a fleet', () => {
     )
     fleet.interrupt()
     expect(await fleet.exitCode, fleet.output).toBe(0)
-    expect(fleet.output).toMatch(/Of the day: \d+ tasks completed, \d+ failed/)
+    expect(fleet.output).toMatch(/The day.s tasks: \d+ completed, \d+ failed/)
     const vehicles = (await owner.get('/vehicles')).body.data
     const tasks = (await owner.get('/tasks?status=completed,failed')).body.data
     expect(tasks.length).toBeGreaterThan(1)

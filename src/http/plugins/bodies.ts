@@ -117,7 +117,10 @@ async function decompress(request: FastifyRequest, compressed: Buffer): Promise<
     throw new RequestError('unsupported-media-type', COMPRESSED)
   }
   if (encoding !== 'gzip') {
-    throw new RequestError('unsupported-media-type', 'Of content encodings only gzip is accepted here.')
+    throw new RequestError(
+      'unsupported-media-type',
+      'The only content encoding that is accepted here is gzip.',
+    )
   }
   // gzip stores the unpacked size in its last four bytes; of several parts, that of the last one.
   const announced = compressed.length < 4 ? 0 : compressed.readUInt32LE(compressed.length - 4)

@@ -103,7 +103,8 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
     return answer(request, reply, 'too-many-records', `${tooMany} Delete some of them first.`)
   // The referenced record was there when it was looked up, and has been deleted since.
   if (isReferenced(error)) {
-    const gone = 'What this refers to was deleted at the same moment. Read it again, and send what holds now.'
+    const gone =
+      'A record that this refers to was deleted at the same moment. Read it again, and send the present state.'
     return answer(request, reply, 'reference-deleted', gone)
   }
   const status = error.statusCode ?? 500

@@ -25,7 +25,7 @@ nameSchemas({ AuditEntry: entry })
 export const listAuditEntries = operation({
   access: 'view/audit',
   tags: ['Audit log'],
-  summary: 'Who changed what, newest first',
+  summary: 'Changes and who made them, newest first',
   description: 'Kept for one year.',
   querystring: listQuery(AUDIT_SORTS, '-at').extend({
     userId: z.string().optional().describe('Users, separated by commas'),

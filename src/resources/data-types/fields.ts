@@ -22,13 +22,13 @@ export const newField = z.strictObject({
     .max(500)
     .default([])
     .meta({ examples: [[]] })
-    .describe('What may be selected'),
+    .describe('The values that may be selected'),
   default: anyValue.default(null),
   order: z.int().min(0).max(10_000).default(0),
   dataTypeId: reference
     .nullable()
     .default(null)
-    .describe('What a reference refers to')
+    .describe('The data type that a reference refers to')
     .meta({ examples: [null] }),
 })
 

@@ -42,9 +42,7 @@ const newRecord = z
   })
 
 /** A record's type never changes, so the request may omit it. */
-const changedRecord = z
-  .strictObject({ ...whichType, data: values })
-  .describe('Its data type stays what it is')
+const changedRecord = z.strictObject({ ...whichType, data: values }).describe('Its data type does not change')
 
 const fields = z
   .string()
@@ -63,7 +61,7 @@ const recordsQuery = pageQuery.extend({
     .string()
     .max(200)
     .optional()
-    .describe('Only records of which a value holds this text, in any case'),
+    .describe('Only records with a value that contains this text, in upper or lower case'),
   sort: z
     .string()
     .max(101)

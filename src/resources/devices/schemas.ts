@@ -95,10 +95,10 @@ const setup = z.object({
   app: text('Overland'),
   steps: z
     .array(z.object({ label: text('Access token'), value: text('DEVICE_KEY') }))
-    .describe('What to enter, by what the app calls it'),
+    .describe('The values to enter, by the labels of the app'),
   url: text('overland://setup?url=https%3A%2F%2Fexample.com%2Fapi%2Fv3%2Fingest%2Foverland&token=DEVICE_KEY')
     .optional()
-    .describe('What to open on the phone instead, as a link or a QR code'),
+    .describe('A link to open on the phone instead, also as a QR code'),
 })
 
 nameSchemas({ AppSetup: setup, AppSetupStep: setup.shape.steps.element })
@@ -106,7 +106,7 @@ nameSchemas({ AppSetup: setup, AppSetupStep: setup.shape.steps.element })
 export const getSetup = operation({
   access: 'view/device',
   tags,
-  summary: 'What to enter in an app to make it this device',
+  summary: 'The settings that make an app this device',
   description: `For each app that sends here over HTTP or MQTT, with the host and port that the caller has reached.
 \`DEVICE_KEY\` stands for the key, which was shown when the device was created or its key rotated.`,
   params,

@@ -54,7 +54,7 @@ export function exportJob({
   ): Promise<Source> {
     const { userId } = order
     const standing = userId && (await commit(tx => findStanding(tx, userId)))
-    if (!standing) throw new ExportFailure('Whoever ordered it is not active any more.')
+    if (!standing) throw new ExportFailure('The user who ordered it is not active any more.')
     return EXPORTABLES[order.resource].open(
       db,
       { ...standing, userId, organizationId: job.organizationId as string },

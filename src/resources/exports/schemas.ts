@@ -21,7 +21,7 @@ const time = z.date()
 const exportLog = z.object({
   _id: id,
   resource: z.enum(EXPORT_RESOURCES),
-  dataType: named.describe('Of an export of data sources; null once the type is gone'),
+  dataType: named.describe('The data type of an export of data sources; null after the type was deleted'),
   format: z.enum(EXPORT_FORMATS),
   filter: z.record(z.string(), z.string()).meta({ examples: [{ city: 'Berlin' }] }),
   fields: z.array(text('name')).nullable().describe('Those that were asked for, or null'),
@@ -36,7 +36,7 @@ const exportLog = z.object({
     .describe('Why it failed'),
   fileName: text('Customer.xlsx'),
   fileBytes: z.int().nullable().describe('Null where no file is kept'),
-  createdBy: named.describe('Whoever exported; null once that user is gone'),
+  createdBy: named.describe('The user who exported; null after that user was deleted'),
   startedAt: time.nullable(),
   finishedAt: time.nullable(),
   expiresAt: time.describe('When the record and its file go'),
@@ -49,7 +49,7 @@ const asked = {
   filter: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
-    .describe('Values by key, as the filters of the list: only what has them all')
+    .describe('Values by key, like the filters of the list: only records that have all of them')
     .meta({ examples: [{}] }),
   fields: z
     .array(z.string().max(100))
@@ -129,7 +129,7 @@ export const listExportLogs = operation({
   tags,
   summary: 'The exports of the last 30 days',
   description:
-    'Of tasks and of data sources, direct ones too: the own ones; Owner and Admin see those of everybody.',
+    "Exports of tasks and of data sources, direct ones too: the caller's own; Owner and Admin see those of everybody.",
   querystring: listQuery(EXPORT_LOG_SORTS, '-createdAt').extend({
     resource: z.enum(EXPORT_RESOURCES).optional(),
     status: z.enum(EXPORT_STATUSES).optional(),
@@ -154,7 +154,7 @@ export const getExportFile = operation(
     access: 'session',
     tags,
     summary: 'The file of an export',
-    description: `For whoever made it, and Owner and Admin, while their role may still see and export every field that
+    description: `For the user who created it, and Owner and Admin, while their role may still see and export every field that
 is in it (else 403). Before it is completed: 409. A failed or a direct one has none: 404. Each time it is
 taken stands in the audit log.`,
     params: z.object({ id: pathId }),

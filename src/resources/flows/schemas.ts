@@ -22,7 +22,7 @@ const step = z.strictObject({
     .default([])
     .meta({ examples: [[]] })
     .describe('The statuses that may follow'),
-  fields: z.array(newField).max(200).default([]).describe('What the step asks for'),
+  fields: z.array(newField).max(200).default([]).describe('The fields that the step asks for'),
 })
 
 const newFlow = z
@@ -85,7 +85,7 @@ export const listFlows = operation({
   access: 'view/flow',
   tags,
   summary: 'The flows of the organization',
-  description: 'A flow lists the steps that a task takes and what each of them asks for.',
+  description: 'A flow lists the steps of a task and the fields that each step asks for.',
   querystring: listQuery(FLOW_SORTS, 'createdAt'),
   response: { 200: list(flow) },
 })

@@ -56,7 +56,7 @@ const importConfig = z.object({
     .meta({ ...MAPPING, description: `${MAPPING.description}, without fields that the role restricts` }),
   typeChanges: z
     .array(z.object({ field: text('phone'), message: text('The data type has no field phone any more.') }))
-    .describe('What of the data type has changed since the mapping was written, as far as it matters for it')
+    .describe('Changes of the data type since the mapping was written, as far as they concern the mapping')
     .meta({ examples: [[]] }),
   createdAt: z.date(),
   updatedAt: z.date(),
@@ -72,7 +72,7 @@ export const listImportConfigs = operation({
   access: 'view/import-config',
   tags,
   summary: 'The import configs',
-  description: 'Presets of which column of a file goes to which field, for files that come again and again.',
+  description: 'Presets that map the columns of a file to fields, for files that come again and again.',
   querystring: listQuery(IMPORT_CONFIG_SORTS, 'name').extend({ dataTypeId: z.string().optional() }),
   response: { 200: list(importConfig) },
 })

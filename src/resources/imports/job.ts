@@ -199,7 +199,7 @@ async function readPlan(
 async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Promise<DataAccess> {
   const standing = await findStanding(tx, userId)
   if (!standing || !dataAccess(standing, 'import/data').grants(type._id)) {
-    throw unimportable(`Whoever sent the file may not import into ${type.name} any more.`)
+    throw unimportable(`The user who sent the file may not import into ${type.name} any more.`)
   }
   return dataAccess(standing, 'view/data')
 }

@@ -76,7 +76,7 @@ const params = z.object({ id: pathId })
 export const listImports = operation({
   access: 'import/data',
   tags,
-  summary: 'Imports and what became of them',
+  summary: 'Imports and their results',
   description:
     'Kept for 30 days, with the files of those that have rows that failed. A role sees the imports into the data types that it may import.',
   querystring: listQuery(IMPORT_SORTS, '-createdAt').extend({
@@ -90,7 +90,7 @@ export const listImports = operation({
 export const getImport = operation({
   access: 'import/data',
   tags,
-  summary: 'An import and what became of it',
+  summary: 'An import and its result',
   description: `While it works its counts and \`progress\` grow; \`watch\` on the live socket tells of them. A row that
 failed does not stop the rest. Of fields that the role restricts there is no name and no value, but for whoever sent the file.`,
   params,
@@ -101,7 +101,7 @@ export const getFailedRows = operation({
   access: 'import/data',
   tags,
   summary: 'The rows that failed, as a file to be mended and sent again',
-  description: `In the shape of the upload, with a column that says what is wrong with each row. A CSV comes with the delimiter of the upload, in UTF-8.
+  description: `In the shape of the upload, with a column of the errors in each row. A CSV comes with the delimiter of the upload, in UTF-8.
 Before the import has ended: 409. Where no row failed: 404.
 It holds values of every column, so where the role restricts fields of the data type it is 403, but for whoever sent the file.`,
   params,
@@ -124,7 +124,7 @@ export const cancelImport = operation({
   access: 'import/data',
   tags,
   summary: 'Cancel an import',
-  description: 'What is in stays in, and nothing more comes. One that has ended is 409.',
+  description: 'Imported rows stay, and no more follow. An import that has ended answers 409.',
   params,
   response: { 200: success(importRecord), ...failures(409) },
 })

@@ -48,7 +48,7 @@ exists, \`password\` has to be its present one.`,
     token: text('6f1c0d3e9b7a4258a1c4e2d09f3b5c77').max(200).describe('The token of the invitation'),
     name: personName,
     password: anyPassword.describe(
-      'Of a new account its first password; of one that exists its present one, which stays as it is',
+      'The first password of a new account, or the present password of an existing one, which stays unchanged',
     ),
   }),
   response: { 200: signedIn, ...failures(401, 404) },

@@ -22,7 +22,7 @@ const place = z.object({
     .number()
     .meta({ examples: [12] })
     .describe('Metres to the street, or to the middle of the town where there is no street'),
-  lat: lat.optional().describe('Of what was searched for'),
+  lat: lat.optional().describe('The place of a search result'),
   lng: lng.optional(),
 })
 
@@ -52,7 +52,9 @@ archive that another server holds the tiles that were looked at. \`lat\` and \`l
         .max(100)
         .optional()
         .meta({ examples: ['main'] }),
-      token: text('kTq0T7o5Rk2m1yXjN4Zs8Qw3uEvBhGfLcPdAiSoYx6M').optional().describe('Of a tracking link'),
+      token: text('kTq0T7o5Rk2m1yXjN4Zs8Qw3uEvBhGfLcPdAiSoYx6M')
+        .optional()
+        .describe('The token of a tracking link'),
     }),
     response: { 200: answer },
   },

@@ -58,7 +58,7 @@ export const listRejections = operation({
   access: 'view/device',
   tags: ['Devices'],
   summary: 'Rejected points of all devices',
-  description: `Of every device that the caller sees, and of users where it sees the positions of all: those of 30 days, the last
+  description: `Those of every device that the caller sees, and of users if it sees the positions of all, from 30 days: the last
     1,000 of each at least, newest first, and how many there were by reason of all time. ${places}`,
   querystring,
   response: {

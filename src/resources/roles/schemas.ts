@@ -11,7 +11,7 @@ const permissionName = z
   .meta({ examples: ['view/task'] })
 const scope = z
   .enum(['all', 'team', 'own'])
-  .describe('How far it reaches: everything, what belongs to the own teams, or what is the own')
+  .describe('Its scope: everything, the records of the own teams, or the own records')
 
 const restriction = z.strictObject({
   dataTypeId: id.toLowerCase(),
@@ -108,7 +108,7 @@ export const getRole = operation({
   access: 'view/role',
   tags,
   summary: 'A role',
-  description: 'With what it permits, and which data types and fields it names that have been deleted since.',
+  description: 'With its permissions, and the deleted data types and fields that it still names.',
   params,
   response: { 200: success(roleWithGone) },
 })

@@ -23,7 +23,7 @@ export async function createScheduledTasks(
   const types = await findDataTypes(tx, organizationId, dataIds)
   const gone = dataIds.filter(id => !types.has(id)).length
   if (gone > 0)
-    throw new CannotCreateTasks(`Of its data sources ${gone} were deleted. Take them out of dataIds.`)
+    throw new CannotCreateTasks(`${gone} of its data sources were deleted. Take them out of dataIds.`)
   if (teamId && assigneeId && !(await isOfTeam(tx, teamId, assigneeId)))
     throw new CannotCreateTasks('Its assignee does not belong to its team any more. Choose another one.')
   const content = await gatherContent(tx, organizationId, flow, schedule)

@@ -58,7 +58,7 @@ const fields = {
     .nullable()
     .describe('Seconds from the start of each task to its end')
     .meta({ examples: [3600] }),
-  content: values.describe('Of each task'),
+  content: values.describe('The content of each task'),
   ...timing,
 }
 
@@ -121,7 +121,7 @@ const schedule = z.object({
     .nullable()
     .describe('The last occurrence whose task was created'),
   skipped: z.int().describe('Occurrences that were missed and create no task: the last 1,000 of them do'),
-  lastError: text('Of its data sources 1 were deleted. Take them out of dataIds.')
+  lastError: text('1 of its data sources were deleted. Take them out of dataIds.')
     .nullable()
     .describe('Why the task of nextRunAt could not be created; it is tried again'),
   isSample,
@@ -161,9 +161,9 @@ export const listSchedules = operation({
   description:
     'With where each of them is: its next occurrence, its last one, and what keeps it from its next task.',
   querystring: listQuery(SCHEDULE_SORTS, 'name').extend({
-    flowId: z.string().optional().describe('Of these flows, separated by commas'),
-    hubId: z.string().optional().describe('Of these hubs, separated by commas'),
-    teamId: z.string().optional().describe('Of these teams, separated by commas'),
+    flowId: z.string().optional().describe('Identifiers of flows, separated by commas'),
+    hubId: z.string().optional().describe('Identifiers of hubs, separated by commas'),
+    teamId: z.string().optional().describe('Identifiers of teams, separated by commas'),
   }),
   response: { 200: list(schedule) },
 })
@@ -195,7 +195,7 @@ export const createSchedules = operation(
     access: 'create/task-schedule',
     tags,
     summary: 'Create up to 500 task schedules',
-    description: 'Each is created or reported with what is wrong with it, by its place in the list, from 0.',
+    description: 'Each is created, or reported with its errors by its place in the list, from 0.',
     body: z.strictObject({ schedules: z.array(anySchedule).min(1).max(MAX_SCHEDULES) }),
     response: {
       200: success(z.array(scheduleResult)),
@@ -232,7 +232,7 @@ export const replaceSchedule = operation({
   access: 'update/task-schedule',
   tags,
   summary: 'Replace a task schedule',
-  description: `What is left out gets its default; \`startTime\` stays, and content that the role restricts. ${CHANGES}`,
+  description: `Missing fields get their defaults; \`startTime\` stays, and so does content that the role restricts. ${CHANGES}`,
   params,
   body: newSchedule,
   response: { 200: success(schedule), ...failures(409) },

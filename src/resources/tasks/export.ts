@@ -124,7 +124,7 @@ export const exportableTasks: Exportable = {
     narrowest(who)
     // Owner and Admin see every task, and so everything that others may see of it.
     if (who.hubIds !== null && keys[0] !== fingerprintOf(who)) {
-      throw forbidden('What you may see of tasks has changed since: export them again.')
+      throw forbidden('The tasks that you may see have changed since: export them again.')
     }
   },
 }

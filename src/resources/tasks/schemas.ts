@@ -60,7 +60,7 @@ const fields = {
   flowId: reference.describe('The flow whose steps it takes; the usual one where it is left out'),
   dataIds: z.array(reference).max(100).describe('Data records that it is about'),
   hubId: reference.nullable(),
-  teamId: reference.nullable().describe('Only whoever belongs to this team can be given the task'),
+  teamId: reference.nullable().describe('The task can be assigned only to members of this team'),
   assigneeId: reference.nullable(),
   vehicleId: reference.nullable(),
   location: location.nullable(),
@@ -104,7 +104,7 @@ const move = z.strictObject({
     .meta({ examples: ['Left at the gate'] }),
   fields: values
     .default({})
-    .describe('What the step asks for')
+    .describe('The fields that the step asks for')
     .meta({ examples: [{}] }),
 })
 
@@ -219,7 +219,7 @@ export const updateTask = operation({
   access: 'update/task',
   tags,
   summary: 'Change a task',
-  description: `What is left out stays; \`content\` is merged by key, \`null\` takes a key away. The status changes with
+  description: `Missing fields stay unchanged; \`content\` is merged by key, \`null\` removes a key. The status changes with
 \`POST /task/{id}/status\`, and between \`unassigned\` and \`assigned\` with the assignee.`,
   params,
   body: taskPatch,
@@ -230,7 +230,7 @@ export const moveTask = operation({
   access: 'update/task',
   tags,
   summary: 'Change the status of a task',
-  description: `By the rules of its flow: 409 names what is \`allowed\`. What the step asks for is sent in \`fields\`, kept
+  description: `By the rules of its flow: 409 lists the \`allowed\` ones. The fields of the step are sent in \`fields\`, kept
 in the history and merged into \`content\`. A phone that was offline sends \`at\`: the change takes its place in the history
 by that time, the status stays where something has happened since, and sent twice it counts once.`,
   params,

@@ -199,7 +199,7 @@ async function checkTask(
   if (isOther && teamId && assigneeId && !(await isOfTeam(tx, teamId, assigneeId)))
     throw invalid(
       before && assigneeId === before.assigneeId ? 'teamId' : 'assigneeId',
-      'Only whoever belongs to the team can be given the task.',
+      'The task can be assigned only to a member of the team.',
     )
   if (startTime && endTime && endTime < startTime)
     throw invalid('endTime', 'This has to be after the beginning.', 'too-early')

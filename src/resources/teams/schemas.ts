@@ -63,7 +63,7 @@ export const replaceTeam = operation({
   access: 'update/team',
   tags,
   summary: 'Replace a team',
-  description: 'Holds at once for what its members see, on open live sockets too.',
+  description: 'Applies at once to the records that its members see, also on open live sockets.',
   params,
   body: newTeam,
   response: { 200: success(team), ...failures(409) },

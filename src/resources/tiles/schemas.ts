@@ -15,12 +15,14 @@ export const getTile = operation(
     access: 'session',
     tags: ['Maps'],
     summary: 'A tile of the basemap',
-    description: `For any signed-in user, and for whoever holds a tracking link, with its \`token\`. A vector tile of the Protomaps
+    description: `For any signed-in user, and for the holder of a tracking link, with its \`token\`. A vector tile of the Protomaps
 schema or an image, as \`BASEMAP\` has it; the same for everybody. It is read from the archive or server that \`BASEMAP\` names and
 kept; 503 where that does not answer and the tile is not kept.`,
     params: z.object({ z: number(14), x: number(14814), y: number(10037) }),
     querystring: z.object({
-      token: text('kTq0T7o5Rk2m1yXjN4Zs8Qw3uEvBhGfLcPdAiSoYx6M').optional().describe('Of a tracking link'),
+      token: text('kTq0T7o5Rk2m1yXjN4Zs8Qw3uEvBhGfLcPdAiSoYx6M')
+        .optional()
+        .describe('The token of a tracking link'),
       v: z
         .string()
         .max(64)

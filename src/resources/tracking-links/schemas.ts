@@ -48,7 +48,7 @@ const tracked = z.object({
     .object({ lat: number(52.49), lng: number(13.36), address: text('Alexanderplatz 1').nullable() })
     .nullable()
     .optional()
-    .describe('Of a link with a task; null where that has no place'),
+    .describe('The destination of a link with a task; null if the task has no place'),
 })
 
 nameSchemas({
@@ -70,7 +70,9 @@ export const listTrackingLinks = operation({
   description: 'Those that are expired stay for 30 days. A token is shown once, when its link is created.',
   querystring: listQuery(TRACKING_LINK_SORTS, '-createdAt')
     .omit({ search: true })
-    .extend({ subjectId: z.string().optional().describe('Of these users and devices, separated by commas') }),
+    .extend({
+      subjectId: z.string().optional().describe('Identifiers of users and devices, separated by commas'),
+    }),
   response: { 200: list(link) },
 })
 
@@ -78,7 +80,7 @@ export const createTrackingLink = operation({
   access: 'create/tracking-link',
   tags,
   summary: 'Create a link that shows somebody outside where one subject is',
-  description: `Whoever has it sees the subject's name, where it is, and its way of the last \`trailMinutes\`: nothing else. With
+  description: `Its holder sees the subject's name, its position, and its way of the last \`trailMinutes\`: nothing else. With
 \`taskId\`, a task that the caller may see and that is to be done, also where that is (\`destination\`); the link ends when the task
 is done or deleted, or its creator may see it no more.
 It ends when it expires or is deleted, with its subject, and when whoever created it may no longer see the subject or
@@ -99,7 +101,7 @@ export const deleteTrackingLink = operation({
   access: 'delete/tracking-link',
   tags,
   summary: 'Revoke a tracking link',
-  description: 'Whoever has it open is cut off within a second.',
+  description: 'Open pages of the link are disconnected within a second.',
   params,
   response: { 200: deleted },
 })

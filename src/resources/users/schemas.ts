@@ -55,7 +55,7 @@ export const getSelf = operation({
   access: 'session',
   tags,
   summary: 'The calling user',
-  description: 'With what its role permits.',
+  description: 'With the permissions of its role.',
   response: { 200: success(self) },
 })
 
@@ -115,7 +115,7 @@ export const resetPassword = operation({
   access: 'update/user',
   tags,
   summary: "Reset a user's password",
-  description: `Of users whose account first registered in this organization. The password is the account's in all
+  description: `Only for users whose account first registered in this organization. The password is the account's in all
 its organizations, and its sessions end in all of them.`,
   params,
   body: z.strictObject({ newPassword }),

@@ -77,7 +77,7 @@ const constraints = {
   maxDistance: amount(1e8, 250_000).describe('Metres of a route'),
   maxDuration: amount(1e7, 28_800).describe('Seconds of a route'),
   maxStops: count(1e5, 30),
-  skills: labels('refrigerated').describe('What its work may ask for'),
+  skills: labels('refrigerated').describe('Skills that its work may require'),
 }
 
 const fields = {
@@ -221,8 +221,7 @@ export const replaceVehicle = operation({
   access: 'update/vehicle',
   tags,
   summary: 'Replace a vehicle',
-  description:
-    'What is left out has its default afterwards: without `deviceId` no device is mounted any more.',
+  description: 'Missing fields get their defaults: without `deviceId` no device is mounted any more.',
   params,
   body: newVehicle,
   response: { 200: success(vehicle), ...failures(409) },

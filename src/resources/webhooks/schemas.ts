@@ -35,13 +35,13 @@ const webhook = z.object({
 })
 
 const webhookWithSecret = webhook.extend({
-  secret: text('whsec_…').describe('Signs what is delivered; shown once'),
+  secret: text('whsec_…').describe('Signs the deliveries; shown once'),
 })
 
 const delivery = z.object({
   _id: id,
   webhookId: id,
-  messageId: z.string().describe('What stands in the header webhook-id'),
+  messageId: z.string().describe('The value of the header webhook-id'),
   event: z.enum(WEBHOOK_EVENTS),
   status: z.enum(DELIVERY_STATUSES),
   attempts: z.array(
@@ -138,7 +138,7 @@ export const deleteWebhook = operation({
   access: 'delete/webhook',
   tags,
   summary: 'Delete a webhook',
-  description: 'With its deliveries; what still waits is not sent.',
+  description: 'With its deliveries; waiting messages are not sent.',
   params,
   response: { 200: deleted },
 })
@@ -147,7 +147,7 @@ export const rotateSecret = operation({
   access: 'update/webhook',
   tags,
   summary: 'Rotate the secret of a webhook',
-  description: 'The one before signs along for 24 hours, so that a receiver can change over.',
+  description: 'The previous one also signs for 24 hours, so that a receiver can change over.',
   params,
   response: { 200: success(webhookWithSecret) },
 })
@@ -155,7 +155,7 @@ export const rotateSecret = operation({
 export const listDeliveries = operation({
   access: 'view/webhook',
   tags,
-  summary: 'What was sent to a webhook, and what is waiting',
+  summary: 'The messages that were sent to a webhook, or are waiting',
   description: `Newest first, kept for 30 days after the end. Fields that the role restricts are left out of the
 payload, and then the answers of the receiver too, since they may repeat them.`,
   params,

@@ -158,7 +158,7 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     await runAll()
     expect(await made(other)).toHaveLength(3)
     expect(await read(failing)).toMatchObject({
-      lastError: 'Of its data sources 1 were deleted. Take them out of dataIds.',
+      lastError: '1 of its data sources were deleted. Take them out of dataIds.',
       nextRunAt: due,
       lastRunAt: null,
     })
