@@ -64,7 +64,7 @@ describe('The configuration', () => {
   })
 })
 
-describe('What is written about the configuration', () => {
+describe('The documentation of the configuration', () => {
   const read = (name: string) => readFileSync(resolve(import.meta.dirname, '..', name), 'utf8')
   const example = read('.env.example')
   /** The names of the variables that `toConfig` reads. */

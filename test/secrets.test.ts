@@ -4,7 +4,7 @@ import { createBox } from '../src/http/secrets.ts'
 
 const SECRET = 'a secret of thirty-two characters'
 
-describe('What is sealed', () => {
+describe('A sealed secret', () => {
   it('opens with the same secret, purpose and identifier, and with no other', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.uuid(), fc.uuid(), (text, id, other) => {

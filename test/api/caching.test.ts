@@ -8,7 +8,7 @@ import { useOrganization } from '../support/shared-server.ts'
 const SHARED = '/api/v3/openapi.json'
 
 /** After somebody has signed out, the next person at the browser reads its cache. */
-describe('What a browser keeps', () => {
+describe('A response that a browser keeps', () => {
   const { server, owner } = useOrganization()
   let operations: Operation[]
   let device: TestDevice

@@ -64,7 +64,7 @@ describe('The value of a field', () => {
   })
 })
 
-describe.each(['postgres', 'pglite'] as const)('What is accepted on %s', kind => {
+describe.each(['postgres', 'pglite'] as const)('An accepted value on %s', kind => {
   const missing = kind === 'postgres' ? postgresMissing() : undefined
 
   it('is stored and read back, whatever JSON is sent; nothing is a fault of ours', async context => {

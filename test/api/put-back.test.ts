@@ -31,7 +31,7 @@ const BODIES: { [path: string]: object } = {
 }
 
 /** Covers every resource of the document that is read and replaced at one path. A new one needs no line here. */
-describe('What GET shows can be PUT back', () => {
+describe('The answer of GET can be PUT back', () => {
   const { server, owner } = useOrganization()
   let document: OpenApi
   let operations: Operation[]

@@ -3,7 +3,7 @@ import { type Client, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addPerson } from '../support/people.ts'
 
-describe('What a record refers to', () => {
+describe('A record that another refers to', () => {
   const { server } = useServer({ ROLES: 'api,ingest,writer,live' })
   let owner: Client
   /** One of each kind. */

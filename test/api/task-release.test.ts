@@ -7,7 +7,7 @@ import { until } from '../support/wait.ts'
 const TASKS = 1_000
 const MINUTE_MS = 60_000
 
-describe('What many tasks name is taken off them in steps, with turns for everybody else between', () => {
+describe('A record that many tasks name is removed from them in steps, with turns for everybody else in between', () => {
   const { server, owner } = useOrganization()
   /** Tasks that refer to every kind of record that may be deleted. */
   let named: { teamId: string; assigneeId: string; vehicleId: string; scheduleId: string }

@@ -234,7 +234,7 @@ describe('A tracking link', () => {
   })
 })
 
-describe('Who tries tracking tokens', () => {
+describe('A stranger who tries tracking tokens', () => {
   it('is held to 60 a minute and address, whatever they try', async () => {
     const database: TestDatabase = await createTestDatabase(usualKind())
     const server = await openServer(database, { RATE_LIMIT_PER_MINUTE: '1200' })

@@ -71,7 +71,7 @@ describe('Caps for the rows of an organization', () => {
   })
 })
 
-describe('What an organization may have', () => {
+describe('The cap of an organization', () => {
   const { server, database, owner, organization } = useOrganization()
 
   async function inDatabase<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
@@ -109,7 +109,7 @@ describe('What an organization may have', () => {
   }
   const field = (key: string) => ({ key, label: key, type: 'text' })
 
-  it('is told with 409 and what it is: one data type more, or one field', async () => {
+  it('answers 409 and names itself: one data type more, or one field', async () => {
     const { data } = (await owner.get('/data-types?limit=500')).body
     const fields = data.reduce((sum: number, type: { fields: [] }) => sum + type.fields.length, 0)
     await withCap('data_types', 'count%', data.length, async () => {

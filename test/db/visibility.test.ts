@@ -11,7 +11,7 @@ import {
 } from '../support/database.ts'
 import { until } from '../support/wait.ts'
 
-describe.each(['pglite', 'postgres'] as const)('What changes who sees what, on %s,', kind => {
+describe.each(['pglite', 'postgres'] as const)('A change of visibility on %s', kind => {
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let files: TestDatabase
   let db: Database

@@ -96,7 +96,7 @@ describe('A number that a workbook shows as a time', () => {
   })
 })
 
-describe('What the format of a workbook does not know as a value', () => {
+describe('A value that the format of a workbook does not define', () => {
   const cellOfXml = async (type: string, value: string) => {
     const rows = await readRows(
       makeWorkbook({ shared: ['first'], rows: `<row><c t="${type}"><v>${value}</v></c></row>` }),

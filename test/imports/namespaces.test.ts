@@ -81,7 +81,7 @@ const VALUES: { [name: string]: string } = {
   ...{ Id: 'rId1', Type: `${STRICT[1]?.[0]}/worksheet`, Target: 'worksheets/sheet1.xml', id: 'rId9' },
 }
 
-describe('Of a workbook', () => {
+describe('In a workbook', () => {
   const parts = whole()
   const names = [...namesIn(parts)]
   const attributes = [...attributesIn(parts).add('state').add('id')].filter(name => name !== 'xmlns')

@@ -85,7 +85,7 @@ const textsOf = (value: unknown): string[] => {
   return Object.entries(value).flatMap(([key, inner]) => [key, ...textsOf(inner)])
 }
 
-describe('What is read of a file', () => {
+describe('The content of a file', () => {
   it.each(['csv', 'xlsx', 'json'] as const)('can be stored, whatever stands in it: %s', format =>
     fc.assert(
       fc.asyncProperty(

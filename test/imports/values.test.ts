@@ -342,7 +342,7 @@ describe('A cell becomes', () => {
   })
 })
 
-it('What a file had before is known, for as many values as there are', () => {
+it('The earlier values of a file are known, however many there are', () => {
   const seen = createSeenValues()
   for (let row = 1; row <= 20_000; row++) expect(seen.add(`value ${row}`, row, row % 7)).toBeNull()
   for (let row = 1; row <= 20_000; row += 97)
@@ -350,7 +350,7 @@ it('What a file had before is known, for as many values as there are', () => {
   expect([seen.has('value 7'), seen.has('value 0')]).toEqual([true, false])
 })
 
-it('Where a value of a file has its place in that table is another one each time, so nobody can choose values that collide', async () => {
+it('The place of a value in that table differs in each run, so nobody can choose values that collide', async () => {
   vi.resetModules()
   const again = await import('../../src/resources/imports/seen-values.ts')
   expect(again.digestOf('Ada').equals(digestOf('Ada'))).toBe(false)

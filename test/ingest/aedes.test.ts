@@ -21,7 +21,7 @@ const require = createRequire(import.meta.url)
 const SUBSCRIBE = Buffer.from([0x82, 6, 0, 1, 0, 1, 0x61, 0])
 
 /** aedes and mqtt-packet do not document these parts. If an upgrade changes one, a test here fails and names it. */
-describe('Of aedes and mqtt-packet', () => {
+describe('The private parts of aedes and mqtt-packet', () => {
   /**
    * Opens a connection to a broker, whose answers a PacketParser reads. `chunks` and `packets` are in the order of
    * arrival.

@@ -13,7 +13,7 @@ function read(message: unknown, when = WHEN): Entry[] {
 }
 const readQuery = (query: string, when = WHEN) => read(parseQuery(query), when)
 
-describe('What Traccar Client, OsmAnd and GPSLogger send', () => {
+describe('A message of Traccar Client, OsmAnd or GPSLogger', () => {
   const recorded = readPayloads('osmand', 'gpslogger', 'traccar-client-json')
   it.each(recorded.filter(({ expect: [first] }) => first))('is read: $file', payload => {
     const [expected] = payload.expect as [(typeof payload.expect)[number]]

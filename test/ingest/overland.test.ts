@@ -19,7 +19,7 @@ const feature = (properties: object) => ({
 })
 const read = (...locations: unknown[]) => readAt(JSON.stringify({ locations }), WHEN)
 
-describe('What Overland sends', () => {
+describe('A message of Overland', () => {
   it.each(readPayloads('overland'))('is read: $file', ({ bytes, expect: [expected] }) => {
     if (!expected) throw new Error('It holds a position')
     const [point, ...more] = readAt(bytes, expected.ts) as Point[]

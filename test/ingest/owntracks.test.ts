@@ -16,7 +16,7 @@ function readAt(payload: Buffer, when: number): Entry[] {
 const encrypted = ({ file }: { file: string }) => file === 'owntracks/encrypted.json'
 const payloads = readPayloads('owntracks')
 
-describe('What OwnTracks sends', () => {
+describe('A message of OwnTracks', () => {
   it.each(payloads.filter(one => !encrypted(one)))('is read: $file', ({ bytes, expect: expected }) => {
     const when = expected[0] ? Date.parse(expected[0].ts) : Date.now()
     const points = readAt(bytes, when) as Point[]

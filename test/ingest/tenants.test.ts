@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { MAX_CREDENTIAL_ENTRIES, MAX_TENANT_ENTRIES } from '../../ingest/mqtt/limits.ts'
 import { createTenants } from '../../ingest/mqtt/tenants.ts'
 
-describe('What waits for the log', () => {
-  it('is bounded of a credential over all its connections, and keeps no other from being read', () => {
+describe('The backlog of the log', () => {
+  it('is bounded for a credential over all its connections, and keeps no other from being read', () => {
     const tenants = createTenants()
     const connections = Array.from({ length: 50 }, () => tenants.of({ id: 'one', organizationId: 'a' }))
     const other = tenants.of({ id: 'other', organizationId: 'a' })
@@ -19,7 +19,7 @@ describe('What waits for the log', () => {
     expect([connections[1]?.over, woken]).toEqual([false, 50])
   })
 
-  it('is bounded of an organization over all its credentials, and keeps no other organization from being read', () => {
+  it('is bounded for an organization over all its credentials, and keeps no other organization from being read', () => {
     const tenants = createTenants()
     const count = MAX_TENANT_ENTRIES / MAX_CREDENTIAL_ENTRIES
     const many = Array.from({ length: count }, (_, n) => tenants.of({ id: `${n}`, organizationId: 'a' }))

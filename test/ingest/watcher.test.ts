@@ -13,7 +13,7 @@ import { openScreen } from '../support/screen.ts'
 import { pause, until } from '../support/wait.ts'
 import { connectPacket, openRaw, type RawClient } from './raw.ts'
 
-describe('What a credential keeps open', () => {
+describe('A connection of a credential', () => {
   const { server, database } = useServer()
   let owner: Client
 

@@ -31,7 +31,7 @@ async function rest(beside: number, resting: number, signal = new AbortControlle
   return rested
 }
 
-it('What works in the background rests for long where it slows points down, hardly where it does not, and stops at once when it is told', async () => {
+it('Background work pauses for long if it slows points down, hardly if it does not, and stops at once when it is aborted', async () => {
   // Work in a tenth of the time that halves the rate, or in a twentieth that stops it, costs points a twentieth.
   expect(await rest(2_000, 50_000)).toBeGreaterThan(15 * WORK_MS)
   expect(await rest(25_000, 50_000)).toBeGreaterThan(7 * WORK_MS)

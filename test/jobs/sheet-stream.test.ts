@@ -4,7 +4,7 @@ import excel from 'exceljs'
 import { expect, it } from 'vitest'
 import { openSheet } from '../../src/sheets/writers/sheet-stream.ts'
 
-it('What is written of a sheet waits while nobody takes the workbook, and goes on when somebody does', async () => {
+it('Writing a sheet waits while nobody reads the workbook, and continues when somebody does', async () => {
   let take: (() => void) | undefined
   const file = new Writable({
     write(_chunk, _encoding, done) {

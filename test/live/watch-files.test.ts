@@ -8,7 +8,7 @@ import { until } from '../support/wait.ts'
 
 type Message = { type: string } & { [record in 'import' | 'export']?: { _id: string; status: string } }
 
-it('Whoever watches imports and exports is told of them by another process than the one that does them', async context => {
+it('A client that watches imports and exports hears of them from another process than the one that runs them', async context => {
   const missing = postgresMissing()
   if (missing) return context.skip(missing)
   const database = await createTestDatabase('postgres')

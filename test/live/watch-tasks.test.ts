@@ -10,7 +10,7 @@ import { until } from '../support/wait.ts'
 type Task = Record<string, unknown> & { _id: string }
 type Message = { type: string; task: Task; deleted?: boolean }
 
-describe.each(['pglite', 'postgres'] as const)('Whoever watches tasks, on %s,', kind => {
+describe.each(['pglite', 'postgres'] as const)('A client that watches tasks on %s', kind => {
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let database: TestDatabase
   let server: Server

@@ -68,7 +68,7 @@ it('A sender with much waiting makes another of its organization wait for one ba
   await log.close()
 })
 
-it('What is appended together is stored in batches of a bound size, and acknowledged when all of it is stored', async () => {
+it('Entries that are appended together are stored in bounded batches, and acknowledged when all of them are stored', async () => {
   const table = createTable()
   const batch = { cost: 100, bytes: 1_000_000 }
   const log = createProcessLog({ partitions: 2, start: table.positions(), batch, onError: () => {} })
