@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createDevice, readHistory } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
-describe('The settings that a person enters in an app', () => {
+describe('The setup of an app', () => {
   const { owner } = useOrganization()
   /** Follows an app's instructions for a new device, with its key in place of the placeholder. */
   async function follow(app: string) {

@@ -51,7 +51,7 @@ describe('A message of Overland', () => {
     expect(read()).toEqual([])
   })
 
-  it('wrongly is rejected with its place, and spoils no other', () => {
+  it('that is wrong is rejected with its place, and spoils no other', () => {
     expect(read(feature({ timestamp: 'soon' }), feature({}), 'x', { properties: {} })).toMatchObject([
       { reason: 'bad-timestamp', index: 0 },
       { kind: 'point' },

@@ -47,7 +47,7 @@ const SHAPES = [
   triangle,
 ]
 
-describe.each(['pglite', 'postgres'] as const)('Crossings of geofences on %s', kind => {
+describe.each(['pglite', 'postgres'] as const)('The crossing of geofences on %s', kind => {
   const missing = kind === 'postgres' ? postgresMissing() : undefined
   let files: TestDatabase
   let db: Database
