@@ -112,7 +112,7 @@ async function openPage(browser: Browser, url: string, token: string): Promise<P
   return page
 }
 
-/** Shows moving subjects to a page, and ends both. */
+/** Runs a measurement on a page that shows moving subjects, and closes both afterwards. */
 async function withMovers<Answer>(
   browser: Browser,
   token: string,

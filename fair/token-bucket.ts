@@ -16,13 +16,13 @@ export class TokenBucket {
     this.#at = now
   }
 
-  /** The seconds until the bucket has so many tokens; 0 if it has them now. */
+  /** The seconds until the bucket has this number of tokens; 0 if it has them now. */
   secondsUntil(tokens: number, now = performance.now()): number {
     this.#refill(now)
     return Math.max(0, (tokens - this.#tokens) / this.#rate.perSecond)
   }
 
-  /** Takes so many tokens out. Takes none and returns false if the bucket has fewer. */
+  /** Takes this number of tokens. Takes none and returns false if the bucket has fewer. */
   take(tokens = 1, now = performance.now()): boolean {
     this.#refill(now)
     if (this.#tokens < tokens) return false

@@ -6,7 +6,7 @@ import { LOCKS } from '../db/locks.ts'
 const ROOT = resolve(import.meta.dirname, '..')
 /** Stairs only go down: a floor imports from itself and from the floors after it. */
 const FLOORS = ['src', 'ingest', 'stream', 'db', 'fair']
-/** Beside the floors: it uses only the server's public interface. */
+/** The pages are not one of the floors: they use only the server's public interface. */
 const CONSOLE = 'console'
 /**
  * The console's own floors from the top down: a folder, or a file that lies in console/ itself. Three pages are opened by a

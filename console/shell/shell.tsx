@@ -31,7 +31,7 @@ import { SignIn } from './sign-in.tsx'
 import { WorkspaceProvider } from './workspace-provider.tsx'
 
 const MAX_RETRIES = 3
-/** The bar has room for so many pages with their names (styles/shell.css hides the others). */
+/** The bar has room for this number of pages with their names (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
 /** A table that is scrolled further is not refreshed by itself, but when its page is opened again. */
 const MAX_PAGES = 5

@@ -13,7 +13,7 @@ const MEASURES = {
   metric: { shortM: 1, longM: 1_000, short: 'metres', long: 'kilometres', speed: 'kmh' },
   imperial: { shortM: 0.3048, longM: 1_609.344, short: 'feet', long: 'miles', speed: 'mph' },
 } as const
-/** From so many short units on, a length is written in long ones. */
+/** From this number of short units on, a length is written in long ones. */
 const LONG_FROM = 1_000
 
 /** Slower speeds are written as 0, in miles and in kilometres an hour. */

@@ -68,7 +68,7 @@ export class Appending {
     return this.#acks.length
   }
 
-  /** Whether so much of the connection, its credential or its organization waits that no more may be read. */
+  /** Whether the backlog of the connection, its credential or its organization is too large to read more. */
   get over(): boolean {
     return this.#acks.over || this.#tenant?.over === true
   }

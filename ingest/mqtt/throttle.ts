@@ -64,7 +64,7 @@ export function createConnectionThrottle(options: {
 
   /** Closes a waiting connection of the address that has the most, so that no address can fill the queue for all. */
   function makeRoom(newcomers: Lane | undefined): boolean {
-    // So many addresses are not a single sender, and searching them takes time as well.
+    // This number of addresses is not a single sender, and searching them takes time as well.
     if (turns.size > MAX_LANES_SEARCHED) return false
     let longest: Lane | undefined
     for (const lane of turns) if (lane.streams.size > (longest?.streams.size ?? 0)) longest = lane

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 
 describe('An anomaly', () => {
   const { server, owner } = useOrganization()
-  // At a full hour: in a file a time must not look like a latitude.
+  // A full hour, so that no time in a file looks like a latitude.
   const begin = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS
   const at = (second: number) => begin + second * 1000
 

@@ -120,7 +120,7 @@ describe('A round trip', () => {
       sent.push(answer.body.data.data)
     }
     const there = await addTypes(other)
-    // More records than a direct answer has.
+    // There are more records than an export answers directly.
     const ordered = await owner.post('/data/export', { dataTypeId: here.typeId, format })
     const path = `/tasks/export-log/${ordered.body.data._id}`
     await whenDone(ordered.body.data._id)

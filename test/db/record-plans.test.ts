@@ -5,7 +5,7 @@ import { findRecordsByKey, lockRecordsByKey, updateRecords } from '../../db/quer
 import type { Field } from '../../db/schema/flows.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 
-/** So many that reading all of them in a batch would be noticed. */
+/** Enough records that reading all of them in a batch would be noticed. */
 const RECORDS = 2_000
 const ASKED = 100
 /** For each value its key, its record, and an earlier version of either. */

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { casesOf, explain, fill, list } from '../../bench/tasks.ts'
 import { createTestDatabase, openTestDatabase, postgresMissing } from '../support/database.ts'
 
-/** So many that reading the table costs more than any index; `npm run bench -- tasks` has a million. */
+/** Enough tasks that reading the table costs more than any index; `npm run bench -- tasks` has a million. */
 const TASKS = 40_000
 
 describe('The list of tasks', () => {

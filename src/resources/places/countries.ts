@@ -9,7 +9,7 @@ interface Country {
   polygons: { rings: Position[][]; box: readonly [number, number, number, number] }[]
 }
 
-/** The outlines are coarse: a pier or an islet may lie outside of its country by so much. */
+/** The outlines are coarse: a pier or an islet may lie outside of its country by this distance. */
 const OFFSHORE_DEGREES = [0, 0.05, 0.2]
 
 let countries: Promise<Country[]> | undefined

@@ -15,7 +15,7 @@ const TOWN_LEVELS: readonly { z: number; withinM: number }[] = [
 /** How far a hamlet reaches, and how much farther a town of the next rank does: 4 km of a small town, 35 km of San Francisco. */
 const HAMLET_M = 1_500
 const PER_RANK = 1.3
-/** Beyond so many times as far somebody is not there any more. */
+/** Beyond this multiple of a town's reach a position does not belong to it. */
 const MAX_REACH = 1.5
 
 export type ReadPlaces = (tile: TileAddress) => Promise<TilePlaces | null>

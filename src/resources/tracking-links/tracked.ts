@@ -7,12 +7,12 @@ import { findShape } from '../location-history/simplified.ts'
 import type { OpenLink } from './open-links.ts'
 
 const TRAIL_POINTS = 500
-/** More than these take with the largest attributes. */
+/** More than these points take, even with the largest attributes. */
 const TRAIL_BYTES = 4 * 1024 * 1024
-/** Answers of one link are shared for so long, however many ask: a trail may be made from a day of points. */
+/** For this time all callers of one link share an answer, because a trail may be made from a day of points. */
 const SHARED_MS = 2_000
 
-/** Where the subject of a link is, and where it has been. */
+/** Reads the position and the trail of a link's subject. */
 export function createTracked(db: Queryable) {
   const shared = new Map<string, { until: number; answer: ReturnType<typeof read> }>()
 

@@ -53,7 +53,7 @@ const SLOW_MS = 2 * S
 const MAX_REST_MS = 60 * S
 const SWEEP_EVERY_MS = 2 * S
 const SWEEP_LIMIT = 500
-/** Events placed, jobs started and events taken in one transaction: 5 to 10 ms on PGlite. */
+/** The maximum of events placed, jobs ordered and events taken in one transaction, which takes 5 to 10 ms on PGlite. */
 const PLACED_AT_ONCE = 500
 const ORDERED_AT_ONCE = 200
 const TAKEN_AT_ONCE = 100
