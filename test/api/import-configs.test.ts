@@ -121,7 +121,7 @@ describe('Import configs', () => {
     const given = { dataTypeId: type.body.data._id, ...fields }
     const sent = Object.entries(given).filter(([, value]) => value !== undefined)
     const { status, body } = await upload(server, owner, 'Name\nAda\n', Object.fromEntries(sent))
-    expect([status, body.errors]).toEqual([
+    expect([status, body.errors]).toMatchObject([
       400,
       [{ path, code: expect.any(String), message: expect.any(String) }],
     ])
