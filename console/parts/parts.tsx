@@ -14,6 +14,7 @@ import {
   type TextFieldProps,
 } from 'react-aria-components'
 import { Failure, retryAfterOf } from '../api/failure.ts'
+import type { KindName } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { FieldErrorText, ServerSentence } from './server-sentence.tsx'
@@ -73,6 +74,8 @@ export interface Choice {
   name: string
   /** Tells choices of the same name apart. */
   hint?: string | undefined
+  /** The record that it is mounted on, or that is mounted on it. */
+  mount?: { kind: KindName; id: string } | undefined
 }
 
 export function Choose(props: {

@@ -5,17 +5,18 @@ import {
   QueryClientProvider,
   useMutationState,
 } from '@tanstack/react-query'
-import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { Activity, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { againAfter, isAway, isForbidden, retryAfterOf } from '../api/failure.ts'
-import { preload, useFailedLoads, useIsWaitingForServer } from '../api/lazy-with-retry.ts'
+import { lazyWithRetry, preload, useFailedLoads, useIsWaitingForServer } from '../api/lazy-with-retry.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { LiveProvider, useLive } from '../live/live.tsx'
 import { focusHeading, focusPage, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton, sayUndone } from '../parts/parts.tsx'
+import { getUndoable, offerUndo, onUndoable } from '../parts/undo.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -30,6 +31,7 @@ import { SWITCHING } from './session-actions.ts'
 import { SignIn } from './sign-in.tsx'
 import { WorkspaceProvider } from './workspace-provider.tsx'
 
+const UndoBar = lazyWithRetry(() => import('./undo-bar.tsx'))
 const MAX_RETRIES = 3
 /** The bar has room for so many pages with their names (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
@@ -158,6 +160,7 @@ function Frame() {
       <Outlet />
       <LoadAhead />
       <News />
+      <Undo />
     </div>
   )
 }
@@ -168,6 +171,19 @@ function LoadAhead() {
   const isFree = useLive().state.name === 'live' && pathname !== urls.map
   useEffect(() => (isFree ? preload() : undefined), [isFree])
   return null
+}
+
+function Undo() {
+  const change = useSyncExternalStore(onUndoable, getUndoable)
+  // Another account or organization has nothing to undo.
+  useEffect(() => () => offerUndo(null), [])
+  return (
+    change && (
+      <Suspense>
+        <UndoBar key={change.text} change={change} />
+      </Suspense>
+    )
+  )
 }
 
 /**

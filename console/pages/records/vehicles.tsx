@@ -1,7 +1,9 @@
 import { answered, api } from '../../api/client.ts'
+import { findRecord, readName } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
+import { offerUndo } from '../../parts/undo.ts'
 import { useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'
@@ -72,6 +74,35 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
   const draft = useRecordDraft(vehicle, draftOf, readVehicle)
   const { values, field } = draft
   const t = texts.records
+  /** The other vehicle that carries the chosen device. */
+  const findCarrier = async () => {
+    const device = values.deviceId ? await findRecord('devices', values.deviceId) : null
+    if (!device?.vehicleId || device.vehicleId === vehicle?._id) return null
+    const name = await readName('vehicles', device.vehicleId)
+    return { device, _id: device.vehicleId, name: name ?? texts.form.unknown }
+  }
+  const askBefore = async () => {
+    const carrier = await findCarrier()
+    if (!carrier) return null
+    const { take, takeAsk } = texts.kinds.vehicles
+    return { ask: takeAsk(carrier.device.name, carrier.name), yes: take }
+  }
+  const saveAndOffer = async () => {
+    const carrier = await findCarrier()
+    const saved = (await save()).data
+    if (!carrier) return
+    offerUndo({
+      text: texts.kinds.vehicles.taken(carrier.device.name, carrier.name, saved.name),
+      undo: async () => {
+        await answered(
+          api.PATCH('/api/v3/vehicle/{id}', { ...path(carrier._id), body: { deviceId: carrier.device._id } }),
+        )
+        const deviceId = vehicle?.deviceId
+        if (deviceId)
+          await answered(api.PATCH('/api/v3/vehicle/{id}', { ...path(saved._id), body: { deviceId } }))
+      },
+    })
+  }
   const save = async () => {
     const tags = values.tags.split(',').map(tag => tag.trim())
     const body = {
@@ -99,7 +130,8 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       title={vehicle?.name ?? texts.kinds.vehicles.create}
       draft={draft}
       onClose={onClose}
-      save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
+      save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? saveAndOffer : undefined}
+      askBefore={askBefore}
       remove={remove || undefined}
     >
       <Field label={t.name} {...field('name')} isRequired autoFocus={!vehicle} />

@@ -67,6 +67,7 @@ export const de: Texts = {
   live: {
     connecting: 'Verbindet …',
     live: 'Live',
+    silent: time => `Live, aber seit ${time} keine Position`,
     catchingUp: 'Holt auf …',
     offline: since => `Offline seit ${since}`,
     asOfThen: 'Angezeigt wird der letzte bekannte Stand. Die Verbindung wird automatisch wiederhergestellt.',

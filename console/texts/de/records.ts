@@ -51,6 +51,10 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       newKeyAsk: name =>
         `Neuen Schlüssel für ${name} erstellen? Das Gerät kann erst wieder senden, wenn er eingetragen ist.`,
       deleteAsk: name => `${name} löschen? Das Gerät kann nichts mehr senden. Der Verlauf bleibt erhalten.`,
+      replace: 'Ersetzen',
+      replaceAsk: (vehicle, other) =>
+        `${vehicle} hat bereits das Gerät ${other}. Durch dieses ersetzen? ${other} ist dann an keinem Fahrzeug.`,
+      replaced: (other, vehicle) => `${other} ist nicht mehr an ${vehicle}.`,
     },
     vehicles: {
       title: 'Fahrzeuge',
@@ -59,6 +63,10 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       plate: 'Kennzeichen',
       tags: 'Tags',
       deleteAsk: name => `${name} löschen? Der Verlauf der Geräte bleibt erhalten.`,
+      take: 'Hierher verschieben',
+      takeAsk: (device, other) =>
+        `${device} ist an ${other} montiert. Hierher verschieben? ${other} ist dann nicht mehr auf der Karte.`,
+      taken: (device, other, vehicle) => `${device} wurde von ${other} an ${vehicle} verschoben.`,
     },
     teams: {
       title: 'Teams',
@@ -126,6 +134,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     leaveAsk: 'Es gibt ungespeicherte Änderungen.',
     leave: 'Verwerfen',
     stay: 'Weiter bearbeiten',
+    undo: 'Rückgängig',
     close: 'Schließen',
     none: 'Ohne',
     optional: 'optional',

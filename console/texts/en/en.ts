@@ -64,6 +64,7 @@ export const en = {
   live: {
     connecting: 'Connecting…',
     live: 'Live',
+    silent: (time: string) => `Live, but no position for ${time}`,
     catchingUp: 'Catching up…',
     offline: (since: string) => `Offline since ${since}`,
     asOfThen: 'Showing the last known state. Reconnecting automatically.',

@@ -57,6 +57,10 @@ export const recordTexts = {
       newKeyAsk: (name: string) =>
         `Create a new key for ${name}? The device can’t send until the new key is entered.`,
       deleteAsk: (name: string) => `Delete ${name}? It can no longer send. Its history is kept.`,
+      replace: 'Replace it',
+      replaceAsk: (vehicle: string, other: string) =>
+        `${vehicle} already has the device ${other}. Replace it with this one? ${other} stays without a vehicle.`,
+      replaced: (other: string, vehicle: string) => `${other} was taken off ${vehicle}.`,
     },
     vehicles: {
       title: 'Vehicles',
@@ -65,6 +69,11 @@ export const recordTexts = {
       plate: 'Plate',
       tags: 'Tags',
       deleteAsk: (name: string) => `Delete ${name}? The history of its devices is kept.`,
+      take: 'Move it here',
+      takeAsk: (device: string, other: string) =>
+        `${device} is mounted on ${other}. Move it here? ${other} is then no longer on the map.`,
+      taken: (device: string, other: string, vehicle: string) =>
+        `${device} was moved from ${other} to ${vehicle}.`,
     },
     teams: {
       title: 'Teams',
@@ -132,6 +141,7 @@ export const recordTexts = {
     leaveAsk: 'You have unsaved changes.',
     leave: 'Discard',
     stay: 'Keep editing',
+    undo: 'Undo',
     close: 'Close',
     none: 'None',
     optional: 'optional',
