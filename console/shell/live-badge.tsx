@@ -31,12 +31,13 @@ export function LostBar() {
 const SILENT_AFTER_MS = 120_000
 const LOOKED_AT_EVERY_MS = 10_000
 
-/** How long no subject has had a new fix; null while any of them sends, and where there is none. */
+/** The time of the newest fix where no subject has had one lately; null while any of them sends, and where there is none. */
 function useSilence(): number | null {
   const { fleet, state } = useLive()
   const now = useNow(LOOKED_AT_EVERY_MS)
-  const silentMs = now - newestFixOf(fleet)
-  return state.name === 'live' && fleet.size > 0 && silentMs > SILENT_AFTER_MS ? silentMs : null
+  if (state.name !== 'live' || fleet.size === 0) return null
+  const newest = newestFixOf(fleet)
+  return now - newest > SILENT_AFTER_MS ? newest : null
 }
 
 function newestFixOf({ columns, size }: Fleet): number {
@@ -49,14 +50,14 @@ function useLiveText(): { text: string; isSilent: boolean } {
   const { live: t } = useTexts()
   const format = useFormat()
   const { state } = useLive()
-  const silentMs = useSilence()
+  const silentSince = useSilence()
   const text =
-    silentMs !== null
-      ? t.silent(format.duration(silentMs / 1_000))
+    silentSince !== null
+      ? t.silent(format.since(silentSince))
       : state.name === 'offline'
         ? t.offline(format.since(state.since))
         : state.name === 'catching-up'
           ? t.catchingUp
           : t[state.name]
-  return { text, isSilent: silentMs !== null }
+  return { text, isSilent: silentSince !== null }
 }

@@ -16,6 +16,7 @@ import { focusHeading, focusPage, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton, sayUndone } from '../parts/parts.tsx'
+import { useSingleKeys } from '../parts/single-keys.ts'
 import { getUndoable, offerUndo, onUndoable } from '../parts/undo.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
@@ -31,6 +32,7 @@ import { SWITCHING } from './session-actions.ts'
 import { SignIn } from './sign-in.tsx'
 import { WorkspaceProvider } from './workspace-provider.tsx'
 
+const KeysDialog = lazyWithRetry(() => import('./keys-dialog.tsx'))
 const UndoBar = lazyWithRetry(() => import('./undo-bar.tsx'))
 const MAX_RETRIES = 3
 /** The bar has room for so many pages with their names (styles/shell.css hides the others). */
@@ -135,6 +137,8 @@ function Frame() {
     if (hasJustEntered() && !document.querySelector('.modal-overlay')) focusHeading()
   }, [])
   useKeptFocus()
+  const [isShowingKeys, setShowingKeys] = useState(false)
+  useSingleKeys({ '/': focusSearch, '?': () => setShowingKeys(true) })
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={focusPage}>
@@ -161,8 +165,20 @@ function Frame() {
       <LoadAhead />
       <News />
       <Undo />
+      {isShowingKeys && (
+        <Suspense>
+          <KeysDialog onClose={() => setShowingKeys(false)} />
+        </Suspense>
+      )}
     </div>
   )
+}
+
+/** The search of the page, or the one for everything. */
+function focusSearch() {
+  const search = document.querySelector<HTMLInputElement>('#content .search input')
+  if (search) search.focus()
+  else document.querySelector<HTMLElement>('.palette-button')?.click()
 }
 
 /** Preloads the other pages. On the map its tiles load first. */
