@@ -4,10 +4,13 @@ import { useWorkspace } from '../../api/workspace.ts'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
 import { offerUndo } from '../../parts/undo.ts'
-import { useTexts } from '../../texts/texts.tsx'
+import type { Format } from '../../texts/format.ts'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
+import { draftToPlan, planToDraft, readWords } from './vehicle-plan.ts'
+import { VehiclePlanFields } from './vehicle-plan-fields.tsx'
 
 type Vehicle = Awaited<ReturnType<typeof readVehicle>>
 
@@ -59,7 +62,8 @@ export function Component() {
   )
 }
 
-const draftOf = (vehicle: Vehicle | null) => ({
+const draftIn = (format: Format) => (vehicle: Vehicle | null) => ({
+  ...planToDraft(vehicle, format),
   name: vehicle?.name ?? '',
   plate: vehicle?.plate ?? '',
   tags: vehicle?.tags.join(', ') ?? '',
@@ -70,9 +74,10 @@ const draftOf = (vehicle: Vehicle | null) => ({
 
 function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
   const texts = useTexts()
+  const format = useFormat()
   const { may } = useWorkspace()
-  const draft = useRecordDraft(vehicle, draftOf, readVehicle)
-  const { values, field } = draft
+  const draft = useRecordDraft(vehicle, draftIn(format), readVehicle)
+  const { values, field, set } = draft
   const t = texts.records
   /** The other vehicle that carries the chosen device. */
   const findCarrier = async () => {
@@ -104,11 +109,19 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
     })
   }
   const save = async () => {
-    const tags = values.tags.split(',').map(tag => tag.trim())
+    const { capacity, speed, workingHours, constraints } = draftToPlan(
+      values,
+      format,
+      texts.kinds.vehicles.plan.badHours,
+    )
     const body = {
+      capacity,
+      speed,
+      workingHours: [...workingHours],
+      constraints: { ...constraints, skills: [...constraints.skills] },
       name: values.name,
       plate: values.plate || null,
-      tags: tags.filter(tag => tag !== ''),
+      tags: readWords(values.tags),
       hubId: values.hubId || null,
       deviceId: values.deviceId || null,
       driverId: values.driverId || null,
@@ -140,6 +153,7 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       <ChooseRecord kind="devices" label={texts.subject.device} {...field('deviceId')} />
       <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
       <Field label={texts.kinds.vehicles.tags} {...field('tags')} />
+      <VehiclePlanFields value={values} set={set} />
     </RecordForm>
   )
 }
