@@ -8,6 +8,8 @@ const VALUES = {
   units: ['region', 'metric', 'imperial'],
   /** Whether to show the hint that the server can add streets to the map. */
   streetsHint: [true, false],
+  /** Whether single keys such as J and K do something. */
+  singleKeys: [true, false],
 } as const
 
 /** The choices of one person for this browser. The browser keeps them, and all tabs share them. */

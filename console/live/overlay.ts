@@ -358,6 +358,11 @@ export function createOverlay(options: OverlayOptions) {
       const center = toLngLat(...middleFor(px, py, TILE_PX * 2 ** zoom))
       travel({ center, zoom })
     },
+    /** Where a subject is, if that is on the screen. */
+    placeInView(id: string): [lng: number, lat: number] | undefined {
+      const index = drawnSlots.subarray(0, count).indexOf(fleet.slotOf(id) ?? -1)
+      return index === -1 ? undefined : toLngLat(...placeOf(drawnSlots[index] as number, performance.now()))
+    },
     close() {
       unlisten()
       pace.close()

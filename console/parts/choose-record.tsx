@@ -93,10 +93,10 @@ export function ChooseFound(props: FoundProps) {
           >
             {choice => (
               <ListBoxItem id={choice.id} textValue={choice.name} className="menu-item">
-                {choice.hint ? (
+                {choice.hint || choice.mount ? (
                   <>
                     <span>{choice.name}</span>
-                    <small>{choice.hint}</small>
+                    <small>{choice.mount ? <RecordName {...choice.mount} /> : choice.hint}</small>
                   </>
                 ) : (
                   choice.name

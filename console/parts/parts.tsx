@@ -15,6 +15,7 @@ import {
   type TextFieldProps,
 } from 'react-aria-components'
 import { Failure, retryAfterOf } from '../api/failure.ts'
+import type { KindName } from '../kinds.ts'
 import { describe } from '../texts/errors.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -86,6 +87,8 @@ export interface Choice {
   name: string
   /** Tells choices of the same name apart. */
   hint?: string | undefined
+  /** The record that it is mounted on, or that is mounted on it. */
+  mount?: { kind: KindName; id: string } | undefined
 }
 
 export function Choose(props: {

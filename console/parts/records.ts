@@ -10,7 +10,15 @@ const FIRST = 500
 /** The most that a search shows. Another letter finds fewer. */
 const FOUND = 50
 
-type Named = readonly { _id: string; name: string }[]
+interface Listed {
+  _id: string
+  name: string
+  vehicleId?: string | null
+  deviceId?: string | null
+}
+
+const mountOf = ({ vehicleId, deviceId }: Listed): Choice['mount'] =>
+  vehicleId ? { kind: 'vehicles', id: vehicleId } : deviceId ? { kind: 'devices', id: deviceId } : undefined
 
 /** The choices that match a text, shown until the server has answered. */
 export const filterByName = (choices: readonly Choice[], search: string): Choice[] =>
@@ -25,8 +33,8 @@ export function useRecords(kind: KindName, search: string): Choice[] {
     placeholderData: before => before && filterByName(before, search),
     queryFn: async ({ signal }) => {
       const query = search ? { search, limit: FOUND } : { limit: FIRST }
-      const found: Named = await readList(kind, { ...query, sort: 'name' }, signal)
-      return found.map(({ _id, name }) => ({ id: _id, name }))
+      const found: readonly Listed[] = await readList(kind, { ...query, sort: 'name' }, signal)
+      return found.map(record => ({ id: record._id, name: record.name, mount: mountOf(record) }))
     },
   })
   return data ?? []

@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { answered, api } from '../api/client.ts'
 import { readList } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { KINDS, type KindName, PAGE_KINDS, type PageKind, permissionTo } from '../kinds.ts'
@@ -45,9 +46,15 @@ export function useFoundEntries(text: string, debounced: string) {
         find('users'),
         ...TABLES.map(find),
       ])
+      const driverId = users.map(({ _id }) => _id).join()
+      const driven =
+        driverId && may('view/vehicle')
+          ? (await answered(api.GET('/api/v3/vehicles', { params: { query: { driverId } }, signal }))).data
+          : []
       return {
         devices,
         users,
+        driven: new Map(driven.map(vehicle => [vehicle.driverId, vehicle])),
         tables: new Map<PageKind, readonly Found[]>(TABLES.map((kind, at) => [kind, tables[at] ?? []])),
       }
     },
@@ -69,14 +76,26 @@ export function useFoundEntries(text: string, debounced: string) {
     })
   }
   const known = new Set(loaded.map(({ id }) => id))
-  const { devices = [], users = [], tables } = server.data ?? {}
+  const { devices = [], users = [], driven, tables } = server.data ?? {}
+  /** A person is where their phone is, or else the vehicle that they drive. */
+  const onMapAs = ({ _id, name, email }: (typeof users)[number]): Entry => {
+    const own = { ...onMap(_id, name, 'user'), hint: email }
+    const vehicle = driven?.get(_id)
+    if (own.state || !vehicle?.deviceId) return own
+    return {
+      ...own,
+      hint: vehicle.plate ? `${vehicle.name} ${vehicle.plate}` : vehicle.name,
+      state: fleet.find(vehicle.deviceId)?.state,
+      to: urls.subject(vehicle.deviceId),
+    }
+  }
   const elsewhere = [
     ...devices.map(({ _id, name, lastSeenAt }) => {
       const entry = onMap(_id, name, 'device')
       // A device that never reported is not on the map.
       return hasMap && (lastSeenAt || entry.state) ? entry : { ...entry, to: urls.record('devices', _id) }
     }),
-    ...(hasMap ? users : []).map(({ _id, name, email }) => ({ ...onMap(_id, name, 'user'), hint: email })),
+    ...(hasMap ? users : []).map(onMapAs),
   ]
   const hints = hintFences((tables?.get('geofences') ?? []) as readonly HintedFence[])
   const foundOf = (group: Group): Entry[] => {

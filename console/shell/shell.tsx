@@ -5,17 +5,19 @@ import {
   QueryClientProvider,
   useMutationState,
 } from '@tanstack/react-query'
-import { Activity, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { Activity, Suspense, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import { RouterProvider as AriaRouter } from 'react-aria-components'
 import { Navigate, NavLink, Outlet, useHref, useLocation, useNavigate } from 'react-router'
 import { againAfter, isAway, isForbidden, retryAfterOf } from '../api/failure.ts'
-import { preload, useFailedLoads, useIsWaitingForServer } from '../api/lazy-with-retry.ts'
+import { lazyWithRetry, preload, useFailedLoads, useIsWaitingForServer } from '../api/lazy-with-retry.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { LiveProvider, useLive } from '../live/live.tsx'
 import { focusHeading, focusPage, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton, sayUndone } from '../parts/parts.tsx'
+import { useSingleKeys } from '../parts/single-keys.ts'
+import { getUndoable, offerUndo, onUndoable } from '../parts/undo.ts'
 import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
@@ -30,6 +32,8 @@ import { SWITCHING } from './session-actions.ts'
 import { SignIn } from './sign-in.tsx'
 import { WorkspaceProvider } from './workspace-provider.tsx'
 
+const KeysDialog = lazyWithRetry(() => import('./keys-dialog.tsx'))
+const UndoBar = lazyWithRetry(() => import('./undo-bar.tsx'))
 const MAX_RETRIES = 3
 /** The bar has room for this number of pages with their names (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
@@ -133,6 +137,8 @@ function Frame() {
     if (hasJustEntered() && !document.querySelector('.modal-overlay')) focusHeading()
   }, [])
   useKeptFocus()
+  const [isShowingKeys, setShowingKeys] = useState(false)
+  useSingleKeys({ '/': focusSearch, '?': () => setShowingKeys(true) })
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={focusPage}>
@@ -158,8 +164,21 @@ function Frame() {
       <Outlet />
       <LoadAhead />
       <News />
+      <Undo />
+      {isShowingKeys && (
+        <Suspense>
+          <KeysDialog onClose={() => setShowingKeys(false)} />
+        </Suspense>
+      )}
     </div>
   )
+}
+
+/** The search of the page, or the one for everything. */
+function focusSearch() {
+  const search = document.querySelector<HTMLInputElement>('#content .search input')
+  if (search) search.focus()
+  else document.querySelector<HTMLElement>('.palette-button')?.click()
 }
 
 /** Preloads the other pages. On the map its tiles load first. */
@@ -168,6 +187,19 @@ function LoadAhead() {
   const isFree = useLive().state.name === 'live' && pathname !== urls.map
   useEffect(() => (isFree ? preload() : undefined), [isFree])
   return null
+}
+
+function Undo() {
+  const change = useSyncExternalStore(onUndoable, getUndoable)
+  // Another account or organization has nothing to undo.
+  useEffect(() => () => offerUndo(null), [])
+  return (
+    change && (
+      <Suspense>
+        <UndoBar key={change.text} change={change} />
+      </Suspense>
+    )
+  )
 }
 
 /**

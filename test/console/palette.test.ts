@@ -48,6 +48,18 @@ describe('The palette', () => {
     await page.locator('[role=menuitem][data-focused]').getByText('Hubble', { exact: true }).waitFor()
   })
 
+  it('finds a driver by address and a vehicle by plate, and shows the vehicle that they drive', async () => {
+    const device = await createDevice(owner, 'Unit 77')
+    const { email, userId } = await addPerson(server, owner)
+    await owner.post('/vehicle', { name: 'Van 77', plate: 'B-IN 77', driverId: userId, deviceId: device.id })
+    for (const text of [email, 'b-in 77']) {
+      const page = await open()
+      await typeAtOnce(page, text)
+      await page.getByRole('menuitem', { name: /Van 77/ }).click()
+      await page.waitForURL(`${server.url}/?subject=${device.id}`)
+    }
+  })
+
   it('lists no page on which a role would see nothing', async () => {
     const look = async (...permissions: string[]) => {
       const permissionDetails = permissions.map(permissionName => ({ permissionName, scope: 'all' }))

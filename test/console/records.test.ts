@@ -55,7 +55,7 @@ describe('The tables of the console', () => {
     await page.getByRole('link', { name: 'Teams' }).click()
     await page.getByRole('button', { name: 'Add team' }).click()
     await field(page, 'Name').fill('North')
-    await page.getByRole('dialog').getByText('Owner', { exact: true }).click()
+    await page.getByRole('group', { name: 'Members' }).getByText('Owner', { exact: true }).click()
     await save(page)
     await row(page, /North 1/).focus()
     await page.keyboard.press('Enter')
@@ -70,6 +70,45 @@ describe('The tables of the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('Nothing here yet').waitFor()
     expect((await owner.get('/teams')).body.data).toEqual([])
+  })
+
+  it('have the whole of a vehicle, in the units of the reader, and the leaders of a team', async () => {
+    const plan = { constraints: { maxDistance: 250_000, maxDuration: 28_800, skills: ['lift'] } }
+    const made = await owner.post('/vehicle', { name: 'Truck 3', speed: 10, ...plan })
+    const { _id } = made.body.data
+    const page = await screens.open(`${server.url}/vehicles/${_id}`, { as: owner })
+    expect(await field(page, 'Average speed (km/h)').inputValue()).toBe('36')
+    expect(await field(page, 'Route at most (km)').inputValue()).toBe('250')
+    await field(page, 'Payload (kg)').fill('1200,5')
+    await field(page, 'Mon').fill('8-12, 13:30–17')
+    await page.getByRole('button', { name: 'Monday’s hours until Friday' }).click()
+    await field(page, 'Sat').fill('morning')
+    await save(page)
+    await page.getByText('Write hours as 08:00–17:00').waitFor()
+    await field(page, 'Sat').fill('')
+    await save(page)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const shifts = ['mon', 'tue', 'wed', 'thu', 'fri'].flatMap(weekday => [
+      { weekday, from: '08:00', to: '12:00' },
+      { weekday, from: '13:30', to: '17:00' },
+    ])
+    expect((await owner.get(`/vehicle/${_id}`)).body.data).toMatchObject({
+      ...plan,
+      speed: 10,
+      capacity: { weight: 1200.5, volume: null, units: null },
+      workingHours: shifts,
+    })
+
+    await page.goto(`${server.url}/teams/new`)
+    await field(page, 'Name').fill('South')
+    await page.getByRole('group', { name: 'Leaders' }).getByText('Owner', { exact: true }).click()
+    await save(page)
+    await row(page, /South 1/).waitFor()
+    const team = (await owner.get('/teams?search=South')).body.data[0]
+    expect(team.leaderIds).toEqual(team.memberIds)
+    expect(team.leaderIds).toHaveLength(1)
+    await owner.delete(`/team/${team._id}`)
+    await owner.delete(`/vehicle/${_id}`)
   })
 
   it('keep a button in place while an empty list is loaded', async () => {

@@ -4,6 +4,7 @@ import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { lazyWithRetry, preload } from '../../api/lazy-with-retry.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
+import { useSingleKeys } from '../../parts/single-keys.ts'
 import { useDebounced } from '../../parts/use-debounced.ts'
 import { LostBar } from '../../shell/live-badge.tsx'
 import { useLocale, useTexts } from '../../texts/texts.tsx'
@@ -59,6 +60,16 @@ export function MapPage() {
     change(next, { isStep: isStep && subject !== null })
     if (id !== null && !isStep) setShown('map')
   }
+  const step = (by: number) => {
+    const at = subject === null ? -1 : ids.indexOf(subject)
+    const next = ids[at === -1 && by < 0 ? ids.length - 1 : at + by]
+    if (next !== undefined) select(next, { isStep: true })
+  }
+  useSingleKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    f: subject ? () => change({ follow: !filters.follow }) : undefined,
+  })
   const openFence = (id: string | null, edit = false) => {
     change({ fence: id, edit, ...(id !== null && { subject: null, follow: false, fences: true }) })
     if (id !== null) setShown('map')

@@ -1,8 +1,10 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useLocation } from 'react-router'
 import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../live/overlay.ts'
 import type { createOverview } from '../../live/overview.ts'
+import { centerAround } from '../../map/center-around.ts'
 import { readMapColors } from '../../map/colors.ts'
 import { useMap } from '../../map/use-map.ts'
 import { IconButton } from '../../parts/parts.tsx'
@@ -12,6 +14,7 @@ import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { showHubs } from './hubs-layer.ts'
 import { useHubs, useTrail } from './subject-queries.ts'
 import { showTrail } from './trail-layer.ts'
+import { keepViewInAddress, readView } from './view-address.ts'
 
 interface Props {
   isShown: (slot: number) => boolean
@@ -57,6 +60,7 @@ export function MapView(props: Props) {
   const handlers = useRef({ onSelect, onStray, isShown, write: format.count })
   handlers.current = { onSelect, onStray, isShown, write: format.count }
   const { data: hubs } = useHubs()
+  const { key: entry } = useLocation()
   const trail = useTrail(subject, isDebounced && subject === props.subject)
 
   useEffect(() => {
@@ -82,6 +86,8 @@ export function MapView(props: Props) {
     map.on('dragstart', onStray)
     map.getCanvas().addEventListener('keydown', onKey)
     showAll.current = loaded.createOverview(map, fleet)
+    const view = keepViewInAddress(map)
+    kept.current = view
     setOverlay(overlay)
     return () => {
       setOverlay(null)
@@ -89,6 +95,7 @@ export function MapView(props: Props) {
       map.off('dragstart', onStray)
       map.getCanvas().removeEventListener('keydown', onKey)
       overlay.close()
+      view.close()
     }
   }, [opened, fleet])
 
@@ -98,6 +105,9 @@ export function MapView(props: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are others with it
   useEffect(() => overlay?.set({ colors: readMapColors() }), [overlay, state.name])
   useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
+  const kept = useRef<ReturnType<typeof keepViewInAddress>>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each navigation writes an address without the view
+  useEffect(() => kept.current?.rewrite(), [entry])
   /** Whether somebody has moved the map: after that no filter moves it. */
   const seen = useRef(false)
   /** The last subject that the map moved to. A new map with the same view does not move there again. */
@@ -107,19 +117,44 @@ export function MapView(props: Props) {
     if (subject && fleet.slotOf(subject) === undefined) return
     goneTo.current = subject
     if (!subject) return
+    // A reloaded page shows the view that somebody chose after they opened the subject.
+    if (!seen.current && readView(location.hash)) return
     overlay.goTo(subject)
+    kept.current?.forget()
     seen.current = true
   }, [overlay, known, subject, fleet])
   useEffect(() => {
     // The first view shows everything, or the subject of the address. Without subjects it waits for the first one.
     if (!overlay || !known || seen.current) return
-    seen.current = isElsewhere || (isAnybody && showAll.current?.(handlers.current.isShown, false) === true)
-  }, [overlay, known, isElsewhere, isAnybody])
+    const view = readView(location.hash)
+    if (map && view && !isElsewhere) {
+      map.jumpTo(view)
+      seen.current = true
+      return
+    }
+    seen.current =
+      isElsewhere || (isAnybody && showAll.current?.(handlers.current.isShown, { isFirst: true }) === true)
+  }, [map, overlay, known, isElsewhere, isAnybody])
   useEffect(() => (map ? showHubs(map, hubs ?? []) : undefined), [map, hubs])
   useEffect(
     () => (map ? showTrail(map, trail.data ?? [], fleet, subject) : undefined),
     [map, trail.data, fleet, subject],
   )
+
+  /** Zooms around the selected subject, so that it stays in view; else around the center. */
+  const zoomBy = (levels: number) => {
+    const around = subject ? overlay?.placeInView(subject) : undefined
+    map?.easeTo({ zoom: map.getZoom() + levels, ...(around && { around }) }, { originalEvent: true })
+  }
+  useEffect(() => {
+    if (!map || !overlay || !subject) return
+    // The wheel zooms around the pointer, and a selected subject would leave the screen.
+    map.setTransformCameraUpdate(({ zoom }) => {
+      const place = map.scrollZoom.isActive() ? overlay.placeInView(subject) : undefined
+      return place ? { center: centerAround(map, place, zoom) } : {}
+    })
+    return () => map.setTransformCameraUpdate(null)
+  }, [map, overlay, subject])
 
   return (
     <div className="map">
@@ -129,8 +164,8 @@ export function MapView(props: Props) {
       {failed && <p className="map-note">{texts.map.noWebgl}</p>}
       <div className="map-buttons">
         <IconButton icon="all" label={texts.map.overview} onPress={() => showAll.current?.(isShown)} />
-        <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => map?.zoomIn()} />
-        <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => map?.zoomOut()} />
+        <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => zoomBy(1)} />
+        <IconButton icon="minus" label={texts.map.zoomOut} onPress={() => zoomBy(-1)} />
         {children}
       </div>
     </div>

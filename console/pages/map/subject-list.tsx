@@ -24,7 +24,7 @@ import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { findArea, isDrawn } from './fences/address-area.ts'
 import type { Fence } from './fences/fence-queries.ts'
 import { createTest, type Filters, NO_FILTERS, SORTS, type Sort } from './filters.ts'
-import { readSpeed } from './speed.ts'
+import { hasFallenSilent, readSpeed } from './speed.ts'
 
 const ChooseRecord = lazyWithRetry(async () => ({
   default: (await import('../../parts/choose-record.tsx')).ChooseRecord,
@@ -294,7 +294,13 @@ function Row({ id, index, all, top, isSelected, now, onSelect }: RowProps) {
   const speed = readSpeed(position)
   const fixedAt = Date.parse(timestamp)
   const age = live.name === 'offline' ? texts.subject.asOf(format.since(fixedAt)) : format.ago(fixedAt, now)
-  const shown = state === 'moving' && speed !== null ? format.speed(speed) : texts.states[state]
+  const isSilent = live.name !== 'offline' && hasFallenSilent(position)
+  const shown =
+    state === 'moving' && speed !== null
+      ? format.speed(speed)
+      : isSilent
+        ? texts.map.silent
+        : texts.states[state]
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: keys are the list's, as for any option
     <div

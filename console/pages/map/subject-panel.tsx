@@ -12,7 +12,7 @@ import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
-import { readSpeed } from './speed.ts'
+import { hasFallenSilent, readSpeed } from './speed.ts'
 import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './subject-queries.ts'
 
 const Absent = lazyWithRetry(() => import('./absent.tsx'))
@@ -84,7 +84,9 @@ export function SubjectPanel({
       {position && (
         <>
           <p className={isAway ? 'panel-state past' : 'panel-state'}>
-            {texts.states[position.state]}
+            {!isAway && hasFallenSilent(position)
+              ? texts.map.silentFor(format.duration((now - fixedAt) / 1_000))
+              : texts.states[position.state]}
             {speed !== null && position.state === 'moving' && <b>{format.speed(speed)}</b>}
             <span className="hint">
               {isAway ? t.asOf(format.sinceSeconds(fixedAt)) : format.ago(fixedAt, now)}

@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
+import { readName } from '../../api/lists.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Trouble } from '../../parts/parts.tsx'
 import { useTexts } from '../../texts/texts.tsx'
@@ -20,7 +21,7 @@ export function Downloads({ subjects, span, day, anomalies }: Props) {
   const { playback: t } = useTexts()
   const load = useMutation({
     mutationFn: async (format: FileFormat) =>
-      save(await readFile(subjects, span, format, anomalies), `${day}.${format}`),
+      save(await readFile(subjects, span, format, anomalies), `${await nameOf(subjects)} ${day}.${format}`),
   })
   return (
     <>
@@ -42,6 +43,19 @@ export function Downloads({ subjects, span, day, anomalies }: Props) {
       {load.error && <Trouble error={load.error} isDeed />}
     </>
   )
+}
+
+const KIND_OF = { device: 'devices', user: 'users', vehicle: 'vehicles' } as const
+/** Characters that file systems refuse. */
+const REFUSED = /[\\/:*?"<>|\p{Cc}]+/gu
+/** A file's name has at most 255 bytes. */
+const NAME_MAX = 60
+
+/** The names of the subjects, for a file. */
+async function nameOf(subjects: readonly Subject[]): Promise<string> {
+  const names = await Promise.all(subjects.map(({ type, id }) => readName(KIND_OF[type], id)))
+  const known = names.filter(name => name !== null).map(name => name.replace(REFUSED, ' ').trim())
+  return [...known.join(', ')].slice(0, NAME_MAX).join('').trim() || 'fieldline'
 }
 
 /** A plain link could not send the session's token. */

@@ -2,12 +2,14 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 import { answered, api } from '../../api/client.ts'
+import { findRecord, readName } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { useLive } from '../../live/live.tsx'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Field, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
+import { offerUndo } from '../../parts/undo.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import SetupDialog from '../setup-dialog.tsx'
@@ -89,7 +91,35 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
       (await answered(api.POST('/api/v3/device/{id}/rotate-key', path(id)))).data,
     onSuccess: rotated => setMade({ device: rotated, key: rotated.key }),
   })
+  /** The chosen vehicle, if it carries another device. */
+  const findCarrier = async () => {
+    const vehicle = values.vehicleId ? await findRecord('vehicles', values.vehicleId) : null
+    if (!vehicle?.deviceId || vehicle.deviceId === device?._id) return null
+    const name = await readName('devices', vehicle.deviceId)
+    return { vehicle, deviceId: vehicle.deviceId, name: name ?? texts.form.unknown }
+  }
+  const askBefore = async () => {
+    const carrier = await findCarrier()
+    if (!carrier) return null
+    const { replace, replaceAsk } = texts.kinds.devices
+    return { ask: replaceAsk(carrier.vehicle.name, carrier.name), yes: replace }
+  }
   if (made) return <SetupDialog device={made.device} deviceKey={made.key} onClose={onClose} />
+  const saveAndOffer = async () => {
+    const carrier = await findCarrier()
+    await save()
+    if (!carrier) return
+    const { vehicle, deviceId } = carrier
+    const mount = (id: string, vehicleId: string | null) =>
+      answered(api.PATCH('/api/v3/device/{id}', { ...path(id), body: { vehicleId } }))
+    offerUndo({
+      text: texts.kinds.devices.replaced(carrier.name, vehicle.name),
+      undo: async () => {
+        await mount(deviceId, vehicle._id)
+        if (device?.vehicleId) await mount(device._id, device.vehicleId)
+      },
+    })
+  }
   const save = async () => {
     const body = { name: values.name, hubId: values.hubId || null, vehicleId: values.vehicleId || null }
     if (device)
@@ -108,7 +138,8 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
       title={device?.name ?? texts.kinds.devices.create}
       draft={draft}
       onClose={onClose}
-      save={may(device ? 'update/device' : 'create/device') ? save : undefined}
+      save={may(device ? 'update/device' : 'create/device') ? saveAndOffer : undefined}
+      askBefore={askBefore}
       onSaved={device ? undefined : () => {}}
       remove={remove || undefined}
       actions={

@@ -19,6 +19,8 @@ interface Props<Whole> {
   /** Gets the current record; absent when the role may not save. */
   save?: (now: Whole | null) => Promise<unknown>
   remove?: { ask: string; run: () => Promise<unknown> }
+  /** Looks for a reason to ask before saving. */
+  askBefore?: () => Promise<{ ask: string; yes: string } | null>
   onSaved?: () => void
   children: ReactNode
   actions?: ReactNode
@@ -60,6 +62,7 @@ export function RecordFields<Whole>({
   draft,
   save,
   remove,
+  askBefore,
   onSaved,
   children,
   actions,
@@ -69,13 +72,23 @@ export function RecordFields<Whole>({
   const texts = useTexts()
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
+  /** The question that has to be answered before the record is saved. */
+  const [doubt, setDoubt] = useState<{ ask: string; yes: string } | null>(null)
   const refresh = (what: string[]) => queries.invalidateQueries({ queryKey: [name, ...what] })
   const { form, errors, clear, show, focusFirst } = useFormErrors()
   const saving = useMutation({
-    mutationFn: async () => save?.(await draft.agree()),
+    mutationFn: async ({ isConfirmed }: { isConfirmed: boolean }) => {
+      const question = isConfirmed ? null : await askBefore?.()
+      if (!question) await save?.(await draft.agree())
+      return question
+    },
     onMutate: clear,
-    onError: show,
-    onSuccess: () => {
+    onError: error => {
+      setDoubt(null)
+      show(error)
+    },
+    onSuccess: question => {
+      if (question) return setDoubt(question)
       void refresh([])
       leaving.letGo()
       if (onSaved) onSaved()
@@ -120,6 +133,13 @@ export function RecordFields<Whole>({
       onYes={() => removing.mutate()}
       onNo={() => setAsking(false)}
     />
+  ) : doubt ? (
+    <Question
+      {...doubt}
+      isPending={saving.isPending}
+      onYes={() => saving.mutate({ isConfirmed: true })}
+      onNo={() => setDoubt(null)}
+    />
   ) : (
     asked
   )
@@ -131,7 +151,7 @@ export function RecordFields<Whole>({
       onSubmit={event => {
         event.preventDefault()
         setChanged([])
-        saving.mutate()
+        saving.mutate({ isConfirmed: false })
       }}
     >
       <div

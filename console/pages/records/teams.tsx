@@ -39,6 +39,21 @@ const draftOf = (team: Team | null) => ({
   name: team?.name ?? '',
   hubId: team?.hubId ?? '',
   memberIds: team?.memberIds ?? [],
+  leaderIds: team?.leaderIds ?? [],
+})
+
+/** The list as it is now, with the additions and removals of this form. */
+const mergeLists = (first: readonly string[], mine: readonly string[], now: readonly string[]): string[] => [
+  ...new Set([
+    ...now.filter(id => mine.includes(id) || !first.includes(id)),
+    ...mine.filter(id => !first.includes(id)),
+  ]),
+]
+
+/** A leader is a member too. */
+const withLeaders = (memberIds: readonly string[], leaderIds: readonly string[]) => ({
+  memberIds: [...new Set([...memberIds, ...leaderIds])],
+  leaderIds: [...leaderIds],
 })
 
 function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void }) {
@@ -48,16 +63,16 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
   const { values, first, field } = draft
   const t = texts.records
   const save = async (now: Team | null) => {
-    const { memberIds } = values
+    const { memberIds, leaderIds } = values
     const own = { name: values.name, hubId: values.hubId || null }
-    if (!now) return answered(api.POST('/api/v3/team', { body: { ...own, memberIds } }))
+    if (!now)
+      return answered(api.POST('/api/v3/team', { body: { ...own, ...withLeaders(memberIds, leaderIds) } }))
     // PUT replaces the whole record: changes by others since the form was opened stay.
-    const added = memberIds.filter(id => !first.memberIds.includes(id))
-    const kept = now.memberIds.filter(id => memberIds.includes(id) || !first.memberIds.includes(id))
-    const members = [...new Set([...kept, ...added])]
-    // A leader has to be a member.
-    const leaderIds = now.leaderIds.filter(id => members.includes(id))
-    const body = { name: now.name, hubId: now.hubId, ...draft.changesOf(own), memberIds: members, leaderIds }
+    const people = withLeaders(
+      mergeLists(first.memberIds, memberIds, now.memberIds),
+      mergeLists(first.leaderIds, leaderIds, now.leaderIds),
+    )
+    const body = { name: now.name, hubId: now.hubId, ...draft.changesOf(own), ...people }
     return answered(api.PUT('/api/v3/team/{id}', { ...path(now._id), body }))
   }
   const remove = team &&
@@ -77,6 +92,7 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
       <Field label={t.name} {...field('name')} isRequired autoFocus={!team} />
       <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
       <ChooseRecords kind="users" label={texts.kinds.teams.members} {...field('memberIds')} />
+      <ChooseRecords kind="users" label={texts.kinds.teams.leaders} {...field('leaderIds')} />
     </RecordForm>
   )
 }

@@ -1,11 +1,16 @@
 import { answered, api } from '../../api/client.ts'
+import { findRecord, readName } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { Field } from '../../parts/parts.tsx'
-import { useTexts } from '../../texts/texts.tsx'
+import { offerUndo } from '../../parts/undo.ts'
+import type { Format } from '../../texts/format.ts'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
+import { draftToPlan, planToDraft, readWords } from './vehicle-plan.ts'
+import { VehiclePlanFields } from './vehicle-plan-fields.tsx'
 
 type Vehicle = Awaited<ReturnType<typeof readVehicle>>
 
@@ -57,7 +62,8 @@ export function Component() {
   )
 }
 
-const draftOf = (vehicle: Vehicle | null) => ({
+const draftIn = (format: Format) => (vehicle: Vehicle | null) => ({
+  ...planToDraft(vehicle, format),
   name: vehicle?.name ?? '',
   plate: vehicle?.plate ?? '',
   tags: vehicle?.tags.join(', ') ?? '',
@@ -68,16 +74,54 @@ const draftOf = (vehicle: Vehicle | null) => ({
 
 function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
   const texts = useTexts()
+  const format = useFormat()
   const { may } = useWorkspace()
-  const draft = useRecordDraft(vehicle, draftOf, readVehicle)
-  const { values, field } = draft
+  const draft = useRecordDraft(vehicle, draftIn(format), readVehicle)
+  const { values, field, set } = draft
   const t = texts.records
+  /** The other vehicle that carries the chosen device. */
+  const findCarrier = async () => {
+    const device = values.deviceId ? await findRecord('devices', values.deviceId) : null
+    if (!device?.vehicleId || device.vehicleId === vehicle?._id) return null
+    const name = await readName('vehicles', device.vehicleId)
+    return { device, _id: device.vehicleId, name: name ?? texts.form.unknown }
+  }
+  const askBefore = async () => {
+    const carrier = await findCarrier()
+    if (!carrier) return null
+    const { take, takeAsk } = texts.kinds.vehicles
+    return { ask: takeAsk(carrier.device.name, carrier.name), yes: take }
+  }
+  const saveAndOffer = async () => {
+    const carrier = await findCarrier()
+    const saved = (await save()).data
+    if (!carrier) return
+    offerUndo({
+      text: texts.kinds.vehicles.taken(carrier.device.name, carrier.name, saved.name),
+      undo: async () => {
+        await answered(
+          api.PATCH('/api/v3/vehicle/{id}', { ...path(carrier._id), body: { deviceId: carrier.device._id } }),
+        )
+        const deviceId = vehicle?.deviceId
+        if (deviceId)
+          await answered(api.PATCH('/api/v3/vehicle/{id}', { ...path(saved._id), body: { deviceId } }))
+      },
+    })
+  }
   const save = async () => {
-    const tags = values.tags.split(',').map(tag => tag.trim())
+    const { capacity, speed, workingHours, constraints } = draftToPlan(
+      values,
+      format,
+      texts.kinds.vehicles.plan.badHours,
+    )
     const body = {
+      capacity,
+      speed,
+      workingHours: [...workingHours],
+      constraints: { ...constraints, skills: [...constraints.skills] },
       name: values.name,
       plate: values.plate || null,
-      tags: tags.filter(tag => tag !== ''),
+      tags: readWords(values.tags),
       hubId: values.hubId || null,
       deviceId: values.deviceId || null,
       driverId: values.driverId || null,
@@ -99,7 +143,8 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       title={vehicle?.name ?? texts.kinds.vehicles.create}
       draft={draft}
       onClose={onClose}
-      save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? save : undefined}
+      save={may(vehicle ? 'update/vehicle' : 'create/vehicle') ? saveAndOffer : undefined}
+      askBefore={askBefore}
       remove={remove || undefined}
     >
       <Field label={t.name} {...field('name')} isRequired autoFocus={!vehicle} />
@@ -108,6 +153,7 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
       <ChooseRecord kind="devices" label={texts.subject.device} {...field('deviceId')} />
       <ChooseRecord kind="hubs" label={texts.subject.hub} {...field('hubId')} />
       <Field label={texts.kinds.vehicles.tags} {...field('tags')} />
+      <VehiclePlanFields value={values} set={set} />
     </RecordForm>
   )
 }

@@ -22,6 +22,8 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     none: 'Keine Treffer',
     noneHint: 'Filter ändern oder Suche leeren.',
     clearFilters: 'Alle Filter zurücksetzen',
+    silent: 'Keine Position',
+    silentFor: time => `Seit ${time} keine Position`,
     overview: 'Alles anzeigen',
     zoomIn: 'Vergrößern',
     zoomOut: 'Verkleinern',

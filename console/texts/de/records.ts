@@ -51,6 +51,10 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       newKeyAsk: name =>
         `Neuen Schlüssel für ${name} erstellen? Das Gerät kann erst wieder senden, wenn er eingetragen ist.`,
       deleteAsk: name => `${name} löschen? Das Gerät kann nichts mehr senden. Der Verlauf bleibt erhalten.`,
+      replace: 'Ersetzen',
+      replaceAsk: (vehicle, other) =>
+        `${vehicle} hat bereits das Gerät ${other}. Durch dieses ersetzen? ${other} ist dann an keinem Fahrzeug.`,
+      replaced: (other, vehicle) => `${other} ist nicht mehr an ${vehicle}.`,
     },
     vehicles: {
       title: 'Fahrzeuge',
@@ -59,12 +63,33 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       plate: 'Kennzeichen',
       tags: 'Tags',
       deleteAsk: name => `${name} löschen? Der Verlauf der Geräte bleibt erhalten.`,
+      plan: {
+        title: 'Tourenplanung',
+        weight: 'Nutzlast (kg)',
+        volume: 'Volumen (m³)',
+        units: 'Stück',
+        speed: unit => `Durchschnittstempo (${unit})`,
+        maxStops: 'Höchstens Stopps',
+        maxDistance: unit => `Tour höchstens (${unit})`,
+        maxDuration: 'Tour höchstens (Stunden)',
+        skills: 'Fähigkeiten',
+        hours: 'Arbeitszeiten',
+        noHours: 'frei',
+        copyMonday: 'Zeiten vom Montag bis Freitag',
+        badHours: 'Zeiten als 08:00–17:00 schreiben, oder 8–12, 13–17.',
+        long: { metric: 'km', imperial: 'mi' },
+      },
+      take: 'Hierher verschieben',
+      takeAsk: (device, other) =>
+        `${device} ist an ${other} montiert. Hierher verschieben? ${other} ist dann nicht mehr auf der Karte.`,
+      taken: (device, other, vehicle) => `${device} wurde von ${other} an ${vehicle} verschoben.`,
     },
     teams: {
       title: 'Teams',
       lead: 'Wer zusammenarbeitet. Eine Rolle kann auf Aufgaben und Positionen der eigenen Teams beschränkt sein.',
       create: 'Team hinzufügen',
       members: 'Mitglieder',
+      leaders: 'Leitung',
       deleteAsk: name => `${name} löschen? Die Mitglieder bleiben erhalten.`,
     },
     hubs: {
@@ -139,6 +164,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     leaveAsk: 'Es gibt ungespeicherte Änderungen.',
     leave: 'Verwerfen',
     stay: 'Weiter bearbeiten',
+    undo: 'Rückgängig',
     close: 'Schließen',
     none: 'Ohne',
     optional: 'optional',

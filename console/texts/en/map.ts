@@ -19,6 +19,8 @@ export const mapTexts = {
     none: 'No matches',
     noneHint: 'Change the filters or clear the search.',
     clearFilters: 'Clear all filters',
+    silent: 'No fix',
+    silentFor: (time: string) => `No fix for ${time}`,
     overview: 'Show everything',
     zoomIn: 'Zoom in',
     zoomOut: 'Zoom out',

@@ -61,6 +61,10 @@ export const recordTexts = {
       newKeyAsk: (name: string) =>
         `Create a new key for ${name}? The device can’t send until the new key is entered.`,
       deleteAsk: (name: string) => `Delete ${name}? It can no longer send. Its history is kept.`,
+      replace: 'Replace it',
+      replaceAsk: (vehicle: string, other: string) =>
+        `${vehicle} already has the device ${other}. Replace it with this one? ${other} stays without a vehicle.`,
+      replaced: (other: string, vehicle: string) => `${other} was taken off ${vehicle}.`,
     },
     vehicles: {
       title: 'Vehicles',
@@ -69,12 +73,34 @@ export const recordTexts = {
       plate: 'Plate',
       tags: 'Tags',
       deleteAsk: (name: string) => `Delete ${name}? The history of its devices is kept.`,
+      plan: {
+        title: 'Route planning',
+        weight: 'Payload (kg)',
+        volume: 'Volume (m³)',
+        units: 'Pieces',
+        speed: (unit: string) => `Average speed (${unit})`,
+        maxStops: 'Stops at most',
+        maxDistance: (unit: string) => `Route at most (${unit})`,
+        maxDuration: 'Route at most (hours)',
+        skills: 'Skills',
+        hours: 'Working hours',
+        noHours: 'off',
+        copyMonday: 'Monday’s hours until Friday',
+        badHours: 'Write hours as 08:00–17:00, or 8–12, 13–17.',
+        long: { metric: 'km', imperial: 'mi' },
+      },
+      take: 'Move it here',
+      takeAsk: (device: string, other: string) =>
+        `${device} is mounted on ${other}. Move it here? ${other} is then no longer on the map.`,
+      taken: (device: string, other: string, vehicle: string) =>
+        `${device} was moved from ${other} to ${vehicle}.`,
     },
     teams: {
       title: 'Teams',
       lead: 'Who works together. A role can be limited to the tasks and positions of its own teams.',
       create: 'Add team',
       members: 'Members',
+      leaders: 'Leaders',
       deleteAsk: (name: string) => `Delete ${name}? Its members are kept.`,
     },
     hubs: {
@@ -149,6 +175,7 @@ export const recordTexts = {
     leaveAsk: 'You have unsaved changes.',
     leave: 'Discard',
     stay: 'Keep editing',
+    undo: 'Undo',
     close: 'Close',
     none: 'None',
     optional: 'optional',

@@ -1,0 +1,33 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { ActionButton, IconButton, sayUndone } from '../parts/parts.tsx'
+import { offerUndo, type Undoable } from '../parts/undo.ts'
+import { useTexts } from '../texts/texts.tsx'
+
+/** Long enough to read the sentence, look at the map, and come back. */
+const OFFERED_FOR_MS = 60_000
+
+/** Tells of a change that was just made, and takes it back. */
+export default function UndoBar({ change }: { change: Undoable }) {
+  const texts = useTexts()
+  const queries = useQueryClient()
+  const undoing = useMutation({
+    mutationFn: change.undo,
+    onSuccess: () => offerUndo(null),
+    // A part of it may be done.
+    onSettled: () => void queries.invalidateQueries(),
+  })
+  useEffect(() => {
+    const timer = setTimeout(() => offerUndo(null), OFFERED_FOR_MS)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <div className="undo-bar" role="status">
+      <span>{undoing.error ? sayUndone(undoing.error, texts) : change.text}</span>
+      <ActionButton looks="quiet" isPending={undoing.isPending} onPress={() => undoing.mutate()}>
+        {texts.form.undo}
+      </ActionButton>
+      <IconButton icon="close" label={texts.form.close} onPress={() => offerUndo(null)} />
+    </div>
+  )
+}
