@@ -1,14 +1,13 @@
 import type { Choices } from '../../db/schema/tracker-profiles.ts'
+import { BUILT_IN } from './built-in/table.ts'
+import { compileProfile } from './own/compile.ts'
 import type { BuiltInProfile, ProfileReader } from './profile.ts'
 
-/** The built-in profiles by their identifier. */
-export const BUILT_IN: Readonly<Record<string, BuiltInProfile>> = {}
+/** The built-in profile with this identifier, or null. */
+export const findBuiltIn = (id: string): BuiltInProfile | null =>
+  Object.hasOwn(BUILT_IN, id) ? BUILT_IN[id as keyof typeof BUILT_IN] : null
 
-/** A profile as it is stored with a device or connection: a built-in one by its name, or one of the organization. */
-export type StoredProfile = { builtIn: string } | { id: string; choices: Choices }
-
-/** The reader of a profile; null for a built-in one that this version does not have. */
-export function profileReader(profile: StoredProfile): ProfileReader | null {
-  if ('builtIn' in profile) return BUILT_IN[profile.builtIn] ?? null
-  throw new Error('not yet')
+/** The reader of a stored profile: a built-in one by its identifier, or the choices of an own one. */
+export function profileReader(profile: string | Choices): ProfileReader | null {
+  return typeof profile === 'string' ? findBuiltIn(profile) : compileProfile(profile)
 }

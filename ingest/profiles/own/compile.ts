@@ -1,6 +1,6 @@
 import type { Choices, ProfileFields } from '../../../db/schema/tracker-profiles.ts'
-import { isTopicFilter, isWithinLimits } from '../../mqtt/topics.ts'
 import { NoPoint, type RawFix } from '../../formats/format.ts'
+import { isTopicFilter, isWithinLimits } from '../../mqtt/topics.ts'
 import { MAX_POSITIONS, positionsOf, readPayload, readReference, refuse, skip, tooMany } from '../payload.ts'
 import type { ProfileReader, ReadMessage, ReadPosition, TrackerMessage } from '../profile.ts'
 import { type Check, compileCondition } from './conditions.ts'
@@ -32,7 +32,10 @@ type Fields = { [field in keyof ProfileFields]-?: Read | null } & { lat: Read; l
 /** Compiles a profile. Throws a ProfileFault for a choice that makes no sense. */
 export function compileProfile(choices: Choices): ProfileReader {
   if (!isTopicFilter(choices.topic) || !isWithinLimits(choices.topic)) {
-    throw new ProfileFault(['topic'], 'This is no MQTT filter: + stands for one level, # for all that follow.')
+    throw new ProfileFault(
+      ['topic'],
+      'This is no MQTT filter: + stands for one level, # for all that follow.',
+    )
   }
   checkPaths(choices)
   const compiled = compile(choices)
@@ -81,12 +84,15 @@ function compileFields(fields: ProfileFields, paths: PathCompiler): Fields {
 }
 
 function checkPaths({ each, when, device, fields, attributes }: Choices): void {
-  const sources = [device, ...Object.values(fields), ...Object.values(attributes)].flatMap(source => source ?? [])
+  const sources = [device, ...Object.values(fields), ...Object.values(attributes)].flatMap(
+    source => source ?? [],
+  )
   const count =
     (each === null ? 0 : 1) +
     when.length +
     sources.reduce((sum, { from, json }) => sum + from.length + (json ? 1 : 0), 0)
-  if (count > MAX_PATHS) throw new ProfileFault([], `A profile has at most ${MAX_PATHS} paths, this one has ${count}.`)
+  if (count > MAX_PATHS)
+    throw new ProfileFault([], `A profile has at most ${MAX_PATHS} paths, this one has ${count}.`)
 }
 
 const STEPS = new NoPoint(
@@ -96,7 +102,10 @@ const STEPS = new NoPoint(
 
 function readMessage(profile: Compiled, message: TrackerMessage, receivedAt: number): ReadMessage {
   // A form over HTTP has its values in the query alone.
-  const payload = message.payload.length === 0 && message.query ? { value: null } : readPayload(message.payload, profile.takesText)
+  const payload =
+    message.payload.length === 0 && message.query
+      ? { value: null }
+      : readPayload(message.payload, profile.takesText)
   const isUnreadable = payload instanceof NoPoint
   const context = new Context(isUnreadable ? undefined : payload.value, message)
   let reference: string | null = null
@@ -116,7 +125,12 @@ function readMessage(profile: Compiled, message: TrackerMessage, receivedAt: num
 
 const referenceOf = ({ device }: Compiled, context: Context) => device && readReference(device(context))
 
-function readOne(profile: Compiled, context: Context, reference: string | null, receivedAt: number): ReadMessage {
+function readOne(
+  profile: Compiled,
+  context: Context,
+  reference: string | null,
+  receivedAt: number,
+): ReadMessage {
   const fix = readFix(profile, context, receivedAt)
   return positionsOf(reference, [{ reference, value: context.payload, index: null, fix }])
 }

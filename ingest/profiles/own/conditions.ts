@@ -35,7 +35,8 @@ function valuesOf({ is, value }: Condition, index: number): readonly Scalar[] {
     if (Array.isArray(value) && value.length > 0) return value
     throw new ProfileFault(where, 'oneOf compares with a list of values.')
   }
-  if (value === undefined || Array.isArray(value)) throw new ProfileFault(where, `${is} compares with one value.`)
+  if (value === undefined || Array.isArray(value))
+    throw new ProfileFault(where, `${is} compares with one value.`)
   return [value]
 }
 

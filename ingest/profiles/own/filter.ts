@@ -35,7 +35,9 @@ export function compileFilter(expression: Expression, compileQuery: CompileQuery
     return (value, context) => find(value, context, any) !== undefined
   }
   if (!(expression instanceof InfixExpression)) {
-    throw new Error('A filter compares values below @ with constants: it has no functions and does not look at $.')
+    throw new Error(
+      'A filter compares values below @ with constants: it has no functions and does not look at $.',
+    )
   }
   const { left, operator, right } = expression
   if (operator === '&&' || operator === '||') {

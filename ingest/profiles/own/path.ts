@@ -1,5 +1,5 @@
 import { JSONPathEnvironment, JSONPathError, type JSONPathQuery, jsonpath } from 'json-p3'
-import { type Context, ROOTS } from './context.ts'
+import type { Context, ROOTS } from './context.ts'
 import { compileFilter } from './filter.ts'
 
 const { NameSelector, IndexSelector, SliceSelector, WildcardSelector, FilterSelector } = jsonpath.selectors
@@ -21,15 +21,23 @@ const environment = new JSONPathEnvironment()
  * Compiles a path of a message, `$.payload.position.lat`, which begins with one of `roots`. Throws an Error that says
  * what is wrong with it. `isWhole` tells whether it stands for the whole of its root.
  */
-export function compilePath(path: string, roots: readonly string[]): { find: Find; root: string; isWhole: boolean } {
+export function compilePath(
+  path: string,
+  roots: readonly string[],
+): { find: Find; root: string; isWhole: boolean } {
   const [first, ...rest] = parse(path)
-  const root = first?.selectors.length === 1 && first.selectors[0] instanceof NameSelector && first.selectors[0].name
+  const root =
+    first?.selectors.length === 1 && first.selectors[0] instanceof NameSelector && first.selectors[0].name
   if (typeof root !== 'string' || !roots.includes(root)) {
     throw new Error(`A path begins with ${roots.map(name => `$.${name}`).join(', ')}.`)
   }
   const name = root as (typeof ROOTS)[number]
   const find = compileSegments(rest)
-  return { find: (context, accepts) => find(context[name], context, accepts), root, isWhole: rest.length === 0 }
+  return {
+    find: (context, accepts) => find(context[name], context, accepts),
+    root,
+    isWhole: rest.length === 0,
+  }
 }
 
 /** Compiles a path in a text that holds JSON: `$.lat`. */
@@ -44,7 +52,9 @@ function parse(path: string): readonly Segment[] {
     return environment.compile(path).segments
   } catch (error) {
     if (!(error instanceof JSONPathError)) throw error
-    throw new Error(`This is not a JSONPath, at character ${error.token.index + 1} of ${JSON.stringify(path)}.`)
+    throw new Error(
+      `This is not a JSONPath, at character ${error.token.index + 1} of ${JSON.stringify(path)}.`,
+    )
   }
 }
 
@@ -53,7 +63,9 @@ function compileSegments(segments: readonly Segment[]): FindIn {
     throw new Error('A path names each level: it has no descendants (..).')
   }
   const selectors = segments.map(segment => segment.selectors)
-  const names = selectors.map(([one, ...others]) => (others.length === 0 && one instanceof NameSelector ? one.name : null))
+  const names = selectors.map(([one, ...others]) =>
+    others.length === 0 && one instanceof NameSelector ? one.name : null,
+  )
   if (names.every(name => name !== null)) return compileNames(names)
   return selectors.reduceRight<FindIn>((next, some) => compileSelectors(some, next), acceptIt)
 }
@@ -117,7 +129,8 @@ function compileSelector(selector: Selector, next: FindIn): FindIn {
   }
   if (selector instanceof FilterSelector) {
     const passes = compileFilter(selector.expression, compileSegments)
-    const test: FindIn = (value, context, accepts) => (passes(value, context) ? next(value, context, accepts) : undefined)
+    const test: FindIn = (value, context, accepts) =>
+      passes(value, context) ? next(value, context, accepts) : undefined
     return forEach(test, childrenOf)
   }
   throw new Error('A path consists of names, indexes, slices, wildcards and filters.')
@@ -158,8 +171,10 @@ function sliceOf(
   const normalize = (index: number) => (index >= 0 ? index : length + index)
   const clamp = (index: number, min: number, max: number) => Math.min(Math.max(normalize(index), min), max)
   const up = step > 0
-  const first = start === undefined ? (up ? 0 : length - 1) : up ? clamp(start, 0, length) : clamp(start, -1, length - 1)
-  const end = stop === undefined ? (up ? length : -1) : up ? clamp(stop, 0, length) : clamp(stop, -1, length - 1)
+  const first =
+    start === undefined ? (up ? 0 : length - 1) : up ? clamp(start, 0, length) : clamp(start, -1, length - 1)
+  const end =
+    stop === undefined ? (up ? length : -1) : up ? clamp(stop, 0, length) : clamp(stop, -1, length - 1)
   const values: unknown[] = []
   for (let index = first; up ? index < end : index > end; index += step) values.push(from[index])
   context.take(1 + values.length)

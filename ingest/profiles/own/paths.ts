@@ -21,7 +21,9 @@ export function createPathCompiler({ hasItems }: { hasItems: boolean }): PathCom
     try {
       return compile()
     } catch (error) {
-      throw error instanceof Error && !(error instanceof ProfileFault) ? new ProfileFault(where, error.message) : error
+      throw error instanceof Error && !(error instanceof ProfileFault)
+        ? new ProfileFault(where, error.message)
+        : error
     }
   }
   return {

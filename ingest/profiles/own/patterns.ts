@@ -19,7 +19,9 @@ export function compilePattern(pattern: string): (value: unknown) => string | nu
   }
   const expression = pattern
     .split(/(YYYY|MM|DD|HH|mm|ss)/)
-    .map(piece => (piece in PARTS ? `(?<${piece}>\\d{${PARTS[piece as Part]}})` : piece.replace(/[^\w\s]/g, '\\$&')))
+    .map(piece =>
+      piece in PARTS ? `(?<${piece}>\\d{${PARTS[piece as Part]}})` : piece.replace(/[^\w\s]/g, '\\$&'),
+    )
     .join('')
   const shape = new RegExp(`^${expression}$`)
   return value => {

@@ -16,7 +16,12 @@ export const isNothing = (value: unknown) =>
 export const isSomething: Accepts = value => !isNothing(value)
 
 /** Compiles a source of the field, or of a reference or an attribute, whose name is no field. */
-export function compileSource(source: Source, field: string, where: readonly (string | number)[], paths: PathCompiler): Read {
+export function compileSource(
+  source: Source,
+  field: string,
+  where: readonly (string | number)[],
+  paths: PathCompiler,
+): Read {
   const { from, json, split, unit, absent } = source
   const finds = from.map((path, index) => paths.compile(path, [...where, 'from', index]).find)
   const inner = json ? paths.at([...where, 'json', 'path'], () => compileInnerPath(json.path)) : null
@@ -56,7 +61,11 @@ function readInner(value: unknown, inner: FindIn, context: Context, holds: Accep
 /** Searching a text for a separator passes some dozen characters in the time of a step. */
 const CHARACTERS_PER_STEP = 16
 
-function partOf(value: unknown, { by, index }: { by: string; index: number }, context: Context): string | undefined {
+function partOf(
+  value: unknown,
+  { by, index }: { by: string; index: number },
+  context: Context,
+): string | undefined {
   const text = typeof value === 'number' ? String(value) : value
   if (typeof text !== 'string') return undefined
   let from = 0
