@@ -8,30 +8,30 @@ export interface Source {
   /** JSONPaths (RFC 9535) without descendants and functions. */
   from: string[]
   /** The text at the path holds JSON, and the value is at this path in it. */
-  json?: { path: string } | null
-  split?: { by: string; index: number } | null
-  unit?: string | null
+  json: { path: string } | null
+  split: { by: string; index: number } | null
+  unit: string | null
   /** Values that stand for nothing. */
-  absent?: Scalar[] | null
+  absent: Scalar[]
 }
 
 /** Where one fails, a message has no position by design. */
 export interface Condition {
   from: string
   is: 'exists' | 'missing' | 'equals' | 'not' | 'oneOf'
-  value?: Scalar | Scalar[]
+  value?: Scalar | Scalar[] | undefined
 }
 
 /** The fields of a point that a profile fills. */
 export interface ProfileFields {
   lat: Source
   lng: Source
-  timestamp?: Source | null
-  speed?: Source | null
-  heading?: Source | null
-  accuracy?: Source | null
-  altitude?: Source | null
-  battery?: Source | null
+  timestamp: Source | null
+  speed: Source | null
+  heading: Source | null
+  accuracy: Source | null
+  altitude: Source | null
+  battery: Source | null
 }
 
 /** How messages of one kind are read: a list of choices. */
@@ -48,10 +48,10 @@ export interface Choices {
 
 /** A message as somebody pasted it or a device sent it. */
 export interface SampleMessage {
-  topic?: string | null
+  topic: string | null
   payload: unknown
-  clientId?: string | null
-  query?: { [name: string]: unknown } | null
+  clientId: string | null
+  query: { [name: string]: unknown } | null
 }
 
 export const trackerProfiles = pgTable('tracker_profiles', {

@@ -80,6 +80,7 @@ const SENTENCES: { [status: string]: string } = {
 const TAGS = [
   { name: 'Accounts', description: 'Sign in, and choose the organization' },
   { name: 'Devices', description: 'What sends positions, and its key' },
+  { name: 'Tracker profiles', description: 'How messages of trackers with a format of their own are read' },
   { name: 'Location history', description: 'Points in, and where subjects were' },
   { name: 'Apps', description: 'Points as apps and trackers send them, and MQTT' },
   { name: 'Live', description: 'Where subjects are, and what changes, as it happens' },

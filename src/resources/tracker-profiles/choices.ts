@@ -20,11 +20,13 @@ export const source = z
       .meta({ examples: [['$.payload.lat']] }),
     json: z
       .strictObject({ path: path.meta({ examples: ['$.lat'] }) })
+      .meta({ id: 'TrackerInnerPath' })
       .nullable()
       .default(null)
       .describe('The text there holds JSON, and the value is at this path in it'),
     split: z
       .strictObject({ by: z.string().min(1).max(8), index: z.int().min(0).max(255) })
+      .meta({ id: 'TrackerSplit' })
       .nullable()
       .default(null)
       .describe('The value is one part of the text there')
@@ -58,7 +60,7 @@ const plain = (from: string, more: object = {}) => ({
   ...more,
 })
 
-const condition = z
+export const condition = z
   .strictObject({
     from: path.meta({ examples: ['$.payload.fix'] }),
     is: z.enum(['exists', 'missing', 'equals', 'not', 'oneOf']).meta({ examples: ['not'] }),
@@ -74,7 +76,7 @@ const condition = z
 
 const field = source.nullable().default(null)
 
-const fields = z
+export const fields = z
   .strictObject({
     lat: source.meta({ examples: [plain('$.payload.lat')] }),
     lng: source.meta({ examples: [plain('$.payload.lon')] }),

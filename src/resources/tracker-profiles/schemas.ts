@@ -4,7 +4,7 @@ import { anyValue, deleted, failures, id, list, reference, success, text } from 
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
-import { checkChoices, choiceFields } from './choices.ts'
+import { checkChoices, choiceFields, condition, fields, source } from './choices.ts'
 
 const MAX_SAMPLES = 20
 const SAMPLE_BYTES = 64 * 1024
@@ -56,11 +56,11 @@ const shown = z.object({
   isBuiltIn: z.boolean().describe('Written in code: it cannot be changed, and has no choices to show'),
   topic: text('trackers/+/position'),
   each: z.string().nullable(),
-  when: z.array(z.unknown()),
-  device: z.unknown().nullable(),
-  fields: z.unknown().nullable(),
-  attributes: z.record(z.string(), z.unknown()),
-  sampleMessages: z.array(z.unknown()),
+  when: z.array(condition),
+  device: source.nullable(),
+  fields: fields.nullable().describe('Null for a built-in profile'),
+  attributes: z.record(z.string(), source),
+  sampleMessages: z.array(message),
   createdAt: z.date().nullable(),
   updatedAt: z.date().nullable(),
 })
@@ -185,7 +185,7 @@ export const suggestProfile = operation({
     200: success(
       z.object({
         profileId: text('teltonika').nullable(),
-        profile: z.unknown().nullable().describe('A draft, to be tried and changed before it is saved'),
+        profile: unsaved.nullable().describe('A draft, to be tried and changed before it is saved'),
         because: z.array(text('`$.payload.lat` and `$.payload.lon` are a latitude and a longitude.')),
       }),
     ),
