@@ -22,6 +22,9 @@ export type ChangeEvent =
   | { kind: 'session'; sessionId: string }
   | { kind: 'user'; userId: string; organizationId: string }
   | { kind: 'device'; deviceId: string; organizationId: string }
+  /** The device is read by another profile, or the profile has changed. */
+  | { kind: 'device-profile'; deviceId: string; organizationId: string }
+  | { kind: 'tracker-profile'; profileId: string; organizationId: string }
   /** The organization was deleted, so its open connections end. */
   | { kind: 'organization'; organizationId: string }
   | { kind: 'visibility'; organizationId: string }
@@ -215,6 +218,8 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   session: ['sessionId'],
   user: ['userId', 'organizationId'],
   device: ['deviceId', 'organizationId'],
+  'device-profile': ['deviceId', 'organizationId'],
+  'tracker-profile': ['profileId', 'organizationId'],
   organization: ['organizationId'],
   visibility: ['organizationId'],
   record: ['topic', 'organizationId', 'recordId'],

@@ -56,6 +56,7 @@ import { taskRoutes } from './resources/tasks/routes.ts'
 import { teamRoutes } from './resources/teams/routes.ts'
 import { tileRoutes } from './resources/tiles/routes.ts'
 import { findOpenLink } from './resources/tracking-links/open-links.ts'
+import { trackerProfileRoutes } from './resources/tracker-profiles/routes.ts'
 import { trackingLinkRoutes } from './resources/tracking-links/routes.ts'
 import { userRoutes } from './resources/users/routes.ts'
 import { vehicleRoutes } from './resources/vehicles/routes.ts'
@@ -183,6 +184,7 @@ export async function createApp(
       vehicleRoutes(api, services)
       taskRoutes(api, services)
       deviceRoutes(api, services)
+      trackerProfileRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)
       geofenceRoutes(api, services)

@@ -19,6 +19,7 @@ import { createWatcher } from '../ingest/identity/watcher.ts'
 import { createLastSeen } from '../ingest/last-seen.ts'
 import { createIngestMetrics } from '../ingest/metrics.ts'
 import { openMqttServer } from '../ingest/mqtt/server.ts'
+import { createProfiles } from '../ingest/profiles/profiles.ts'
 import { createLiveClients } from '../stream/live/clients.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
@@ -136,6 +137,8 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   closers.push(() => lastSeen.close())
   const watcher = createWatcher({ db, onError })
   closers.push(() => watcher.close())
+  const profiles = createProfiles({ db, onError })
+  closers.push(() => profiles.close())
   const ingest = createIngestMetrics(registry)
   const isProxy = proxyAddress.compile(config.trustedProxies)
   const connections = createConnections({
@@ -150,6 +153,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
           log,
           tokens,
           watcher,
+          profiles,
           metrics: ingest,
           lastSeen,
           scheduler,

@@ -1,10 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
 import { learnRoots } from '../../fair/roots.ts'
-import { newId, notify, type Queryable } from '../client.ts'
+import { isUuid, newId, notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { devices } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { hubOfDevice } from '../visibility.ts'
+import { setDeviceReferences } from './device-references.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 import { ROOT } from './root.ts'
 
@@ -15,10 +16,14 @@ export interface DeviceCredential {
   root: string
   subject: number
   keyHash: Buffer
+  /** The profile that reads its messages: a built-in one by its name, or one of the organization; null for none. */
+  profileId: string | null
 }
 
+const PROFILE_ID = `coalesce(d.built_in_profile, d.profile_id::text) AS "profileId"`
+
 const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS subject, d.key_hash AS "keyHash",
-    ${ROOT} AS root
+    ${ROOT} AS root, ${PROFILE_ID}
   FROM devices d JOIN subjects s ON s.id = d.id JOIN organizations o ON o.id = d.organization_id WHERE d.deleted_at IS NULL AND`
 
 /** The data for checking the keys of devices; missing devices are left out. */
@@ -49,24 +54,33 @@ export async function listDevicesByKey(
   )
 }
 
-/** The key hashes of the existing ones among these devices. */
-export async function listDeviceKeys(db: Queryable, ids: readonly string[]): Promise<Map<string, Buffer>> {
-  const rows = await db.query<{ id: string; keyHash: Uint8Array }>(
-    'SELECT id, key_hash AS "keyHash" FROM devices WHERE id = ANY($1::uuid[]) AND deleted_at IS NULL',
+/** The key hashes and profiles of the existing ones among these devices. */
+export async function listDeviceKeys(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, Pick<DeviceCredential, 'keyHash' | 'profileId'>>> {
+  const rows = await db.query<{ id: string; keyHash: Uint8Array; profileId: string | null }>(
+    `SELECT d.id, d.key_hash AS "keyHash", ${PROFILE_ID} FROM devices d WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL`,
     [ids],
   )
-  return new Map(rows.map(row => [row.id, Buffer.from(row.keyHash)]))
+  return new Map(rows.map(({ id, keyHash, profileId }) => [id, { keyHash: Buffer.from(keyHash), profileId }]))
 }
 
-const HIDDEN = ['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt'] as const
+const HIDDEN = ['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt', 'builtInProfile', 'profileId'] as const
 
 /**
  * The device as the interface shows it, except for when it was last seen: the vehicle is the one that it is mounted on
  * now.
  */
-export type Device = Shown<typeof devices, (typeof HIDDEN)[number]> & { vehicleId: string | null }
+export type Device = Shown<typeof devices, (typeof HIDDEN)[number]> & {
+  vehicleId: string | null
+  /** A built-in profile by its name, or one of the organization. */
+  profileId: string | null
+  references: string[]
+}
 
-const COLUMNS = `${shownColumns(devices, 'd', HIDDEN)}, m.vehicle_id AS "vehicleId"`
+const COLUMNS = `${shownColumns(devices, 'd', HIDDEN)}, m.vehicle_id AS "vehicleId", ${PROFILE_ID},
+  ARRAY(SELECT r.reference FROM device_references r WHERE r.device_id = d.id ORDER BY r.place) AS "references"`
 const FROM = 'devices d LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted_at IS NULL'
 
 export const DEVICE_SORTS = {
@@ -93,10 +107,10 @@ export function listDevices(
   if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
   return readPage(
     tx,
-    // A name has up to 100 characters.
+    // A name has up to 200 characters, and 8 references have up to 128 each.
     {
       columns: COLUMNS,
-      bytes: '500',
+      bytes: '2000',
       from: FROM,
       where,
       values,
@@ -120,23 +134,42 @@ export async function findDevice(tx: Queryable, id: string, visible: Visible): P
 
 export async function insertDevice(
   tx: Queryable,
-  device: { organizationId: string; name: string; hubId: string | null; keyHash: Buffer; keyBy?: string },
+  {
+    profileId = null,
+    ...device
+  }: {
+    organizationId: string
+    name: string
+    hubId: string | null
+    keyHash: Buffer
+    keyBy?: string
+    profileId?: string | null
+  },
 ): Promise<string> {
   const id = newId()
   await tx.orm.insert(subjects).values({ id, organizationId: device.organizationId, type: 'device' })
-  await tx.orm.insert(devices).values({ id, ...device })
+  await tx.orm.insert(devices).values({ id, ...device, ...profileColumns(profileId) })
   return id
 }
 
+/** The columns of a profile: an own one by its identifier, a built-in one by its name. */
+const profileColumns = (profileId: string | null) => {
+  const isOwn = profileId !== null && isUuid(profileId)
+  return { profileId: isOwn ? profileId : null, builtInProfile: isOwn ? null : profileId }
+}
+
+/** Changes a device; its open connections follow another profile. */
 export async function updateDevice(
   tx: Queryable,
+  organizationId: string,
   id: string,
-  change: { name?: string; hubId?: string | null },
+  { profileId, ...change }: { name?: string; hubId?: string | null; profileId?: string | null },
 ): Promise<void> {
   await tx.orm
     .update(devices)
-    .set({ ...change, updatedAt: sql`now()` })
+    .set({ ...change, ...(profileId === undefined ? {} : profileColumns(profileId)), updatedAt: sql`now()` })
     .where(eq(devices.id, id))
+  if (profileId !== undefined) await notify(tx, { kind: 'device-profile', deviceId: id, organizationId })
 }
 
 /**
@@ -185,10 +218,14 @@ export async function updateDeviceKey(
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 
-/** Ends the device's credential and mount. Its history stays. */
+/** Ends the device's credential and mount, and frees its references and profile. Its history stays. */
 export async function deleteDevice(tx: Queryable, organizationId: string, id: string): Promise<void> {
   await mountDevice(tx, organizationId, id, null, null)
-  await tx.orm.update(devices).set({ deletedAt: sql`now()` }).where(eq(devices.id, id))
+  await setDeviceReferences(tx, organizationId, id, [])
+  await tx.orm
+    .update(devices)
+    .set({ deletedAt: sql`now()`, profileId: null, builtInProfile: null })
+    .where(eq(devices.id, id))
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 

@@ -100,8 +100,9 @@ export async function findConflicts(
        AS g(subject_key, recorded_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes, ordinality)
      JOIN points p ON p.subject_key = g.subject_key AND p.recorded_at = to_timestamp(g.recorded_ms / 1000)
        AND p.recorded_at BETWEEN to_timestamp($11::float8 / 1000) AND to_timestamp($12::float8 / 1000)
-     WHERE (ST_Y(p.position), ST_X(p.position), p.speed, p.heading, p.accuracy, p.altitude, p.battery, p.attributes)
-       IS DISTINCT FROM (g.lat, g.lng, g.speed, g.heading, g.accuracy, g.altitude, g.battery, g.attributes)`,
+     WHERE (ST_Y(p.position), ST_X(p.position)) IS DISTINCT FROM (g.lat, g.lng)
+       OR p.speed <> g.speed OR p.heading <> g.heading OR p.accuracy <> g.accuracy OR p.altitude <> g.altitude
+       OR p.battery <> g.battery OR NOT (p.attributes @> g.attributes OR g.attributes @> p.attributes)`,
     [
       ...toLiterals([
         points.subject,

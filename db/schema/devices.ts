@@ -1,4 +1,4 @@
-import { customType, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { customType, pgTable, smallint, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',
@@ -17,6 +17,17 @@ export const devices = pgTable('devices', {
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),
   lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
+  builtInProfile: text('built_in_profile'),
+  profileId: uuid('profile_id'),
+})
+
+/** What others call a device. */
+export const deviceReferences = pgTable('device_references', {
+  organizationId: uuid('organization_id').notNull(),
+  folded: text('folded').notNull(),
+  reference: text('reference').notNull(),
+  deviceId: uuid('device_id').notNull(),
+  place: smallint('place').notNull(),
 })
 
 /** The times at which devices were mounted on vehicles. */

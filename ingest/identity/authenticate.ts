@@ -6,7 +6,7 @@ import type { Tokens } from './tokens.ts'
 
 /** A proof of identity: a device's key, or the session behind a user's bearer token. */
 export type Credential =
-  | { kind: 'device'; id: string; organizationId: string; keyHash: Buffer }
+  | { kind: 'device'; id: string; organizationId: string; keyHash: Buffer; profileId: string | null }
   | { kind: 'user'; id: string; organizationId: string; sessionId: string; expiresAt: number }
 
 /** The sender of positions and its credential. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeEvent, Database } from '../../db/client.ts'
 import { timeOfDay } from '../../db/clock.ts'
 import { withDemand } from '../../db/demand.ts'
-import { listDeviceKeys } from '../../db/queries/devices.ts'
+import { type DeviceCredential, listDeviceKeys } from '../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
 import type { Credential } from './authenticate.ts'
@@ -14,6 +14,8 @@ export type Ending = 'credential' | 'permission'
 export interface Watched {
   /** Applies the present permissions of its user. Returns whether it may stay open. */
   follow(caller: Caller): boolean
+  /** Applies another profile of its device. */
+  followProfile?(profileId: string | null): void
   /** Ends it. It is no longer watched. */
   end(why: Ending): void
 }
@@ -75,20 +77,30 @@ export function createWatcher(options: {
     for (const [watched, credential] of [...open]) if (test(credential)) end(watched, 'credential')
   }
 
+  const listOpen = (test: (credential: Credential) => boolean) =>
+    [...open].flatMap(([watched, credential]) => (test(credential) ? [watched] : []))
+
   /** Reads the selected credentials again, all in one query. */
   async function check(isSelected: (credential: Credential, watched: Watched) => boolean): Promise<void> {
     // Only the selected ones are checked, because others may be opened meanwhile.
     const checked = [...open].filter(([watched, credential]) => isSelected(credential, watched))
     const deviceIds = new Set(checked.flatMap(([, one]) => (one.kind === 'device' ? one.id : [])))
     const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
-    const keys =
-      deviceIds.size > 0 ? await listDeviceKeys(db.signIn, [...deviceIds]) : new Map<string, Buffer>()
+    const devices =
+      deviceIds.size > 0
+        ? await listDeviceKeys(db.signIn, [...deviceIds])
+        : new Map<string, Pick<DeviceCredential, 'keyHash' | 'profileId'>>()
     const callers =
       sessionIds.size > 0 ? await findCallers(db.signIn, [...sessionIds]) : new Map<string, Caller>()
     for (const [watched, credential] of checked) {
       if (!open.has(watched)) continue
       if (credential.kind === 'device') {
-        if (!keys.get(credential.id)?.equals(credential.keyHash)) end(watched, 'credential')
+        const device = devices.get(credential.id)
+        if (!device?.keyHash.equals(credential.keyHash)) end(watched, 'credential')
+        else if (device.profileId !== credential.profileId) {
+          open.set(watched, { ...credential, profileId: device.profileId })
+          attempt(() => watched.followProfile?.(device.profileId), undefined)
+        }
         continue
       }
       const caller = callers.get(credential.sessionId)
@@ -138,6 +150,7 @@ export function createWatcher(options: {
     for (const changes of readings) changes.push(event)
     if (event.kind === 'visibility') checkSoon([event.organizationId])
     else if (event.kind === 'resync') checkAll()
+    else if (event.kind === 'device-profile') checkSoon(listOpen(credential => concerns(event, credential)))
     else endWhere(credential => concerns(event, credential))
   })
   const timers = [
@@ -145,7 +158,7 @@ export function createWatcher(options: {
     setInterval(() => {
       const now = timeOfDay()
       const isOver = (one: Credential) => one.kind === 'user' && one.expiresAt <= now
-      const over = [...open].flatMap(([watched, credential]) => (isOver(credential) ? [watched] : []))
+      const over = listOpen(isOver)
       if (over.length > 0) checkSoon(over)
     }, EXPIRE_EVERY_MS),
   ]
@@ -182,6 +195,7 @@ export function createWatcher(options: {
 function concerns(event: ChangeEvent, credential: Credential): boolean {
   switch (event.kind) {
     case 'device':
+    case 'device-profile':
       return credential.kind === 'device' && credential.id === event.deviceId
     case 'session':
       return credential.kind === 'user' && credential.sessionId === event.sessionId

@@ -4,12 +4,14 @@ import type { Caller } from '../../db/queries/sessions.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Entry } from '../../stream/point.ts'
-import { decode } from '../decode.ts'
+import { type Arrival, decode } from '../decode.ts'
 import { formatOf } from '../formats/table.ts'
 import { maySend, type Publisher } from '../identity/authenticate.ts'
 import type { Watched } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
+import { decodeTracker } from '../profiles/decode.ts'
+import { type Profiles, readerOf, type UsedProfile } from '../profiles/profiles.ts'
 import { PacketParser, pauseReading, refreshKeepalive, resumeReading } from './aedes.ts'
 import { Appending } from './appending.ts'
 import { Input } from './input.ts'
@@ -47,6 +49,7 @@ export interface ConnectionServices {
   scheduler: Scheduler
   tenants: Tenants
   sessions: Sessions
+  profiles: Profiles
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
   onError: (error: unknown, doing: string) => void
@@ -61,6 +64,8 @@ export class Connection implements Watched {
   /** The sender, once the CONNECT is accepted; null again when its credential has ended. */
   publisher: Publisher | null = null
   session: Session | null = null
+  /** The profile of its device, by which it may publish to further topics. */
+  #profile: UsedProfile | null = null
   readonly #services: ConnectionServices
   readonly #parser: PacketParser
   readonly #input: Input
@@ -116,14 +121,14 @@ export class Connection implements Watched {
   }
 
   /** Accepts the authenticated client. */
-  admit(publisher: Publisher, session: Session): void {
+  admit(publisher: Publisher, session: Session, profile: UsedProfile | null): void {
     this.session = session
-    this.#open(publisher)
+    this.#open(publisher, profile)
   }
 
   /** Accepts a client that was authenticated after it had closed the socket: its earlier packets count. */
-  admitLeft(publisher: Publisher): void {
-    this.#open(publisher)
+  admitLeft(publisher: Publisher, profile: UsedProfile | null): void {
+    this.#open(publisher, profile)
     this.#updateReading()
   }
 
@@ -133,8 +138,9 @@ export class Connection implements Watched {
     this.#will = undefined
   }
 
-  #open(publisher: Publisher): void {
+  #open(publisher: Publisher, profile: UsedProfile | null): void {
     this.publisher = publisher
+    this.#profile = profile
     this.#services.lastSeen.see(publisher)
     this.#appending.open(publisher)
     this.#parser.forgetConnect(this.client.version)
@@ -143,6 +149,11 @@ export class Connection implements Watched {
   /** Applies a change of its user's role. */
   follow(caller: Caller): boolean {
     return maySend(caller)
+  }
+
+  /** Applies another profile of its device. */
+  followProfile(profileId: string | null): void {
+    this.#profile = this.#services.profiles.replace(this.#profile, profileId)
   }
 
   /** Closes the connection because its credential has ended. Its will is dropped. */
@@ -278,10 +289,25 @@ export class Connection implements Watched {
   /** The points and rejections of a message, or null if its publisher may not publish there. */
   #decode(publisher: Publisher, { topic, payload }: Pick<Publish, 'topic' | 'payload'>): Entry[] | null {
     const format = formatOf(topic, publisher)
-    if (!format) return null
-    const entries = decode(format, payload, { subject: publisher.subject, receivedAt: timeOfDay(), topic })
-    this.#services.metrics.received('mqtt', entries)
+    const arrival = { subject: publisher.subject, receivedAt: timeOfDay(), topic }
+    const entries = format
+      ? decode(format, payload, arrival)
+      : this.#decodeTracker(publisher, payload, arrival)
+    if (entries) this.#services.metrics.received('mqtt', entries)
     return entries
+  }
+
+  /** The same by the profile of its device. */
+  #decodeTracker(
+    { id }: Publisher,
+    payload: Uint8Array,
+    arrival: Arrival & { topic: string },
+  ): Entry[] | null {
+    const reader = readerOf(this.#profile, arrival.topic)
+    // The identifier of an accepted client begins with that of its credential.
+    const clientId = this.client.id.replace(`${id}/`, '')
+    const message = { payload, topic: arrival.topic, clientId, username: id, query: null }
+    return reader && decodeTracker(reader, message, arrival)
   }
 
   /**

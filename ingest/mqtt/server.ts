@@ -13,6 +13,7 @@ import type { Tokens } from '../identity/tokens.ts'
 import type { Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
+import { type Profiles, readerOf, type UsedProfile } from '../profiles/profiles.ts'
 import { createPersistence, keepNoNumbers, NO_DELIVERY } from './aedes.ts'
 import { Connection, type ConnectionServices } from './connection.ts'
 import { createCredentials, endSessionsOfDeleted } from './credentials.ts'
@@ -48,6 +49,7 @@ export async function openMqttServer(options: {
   log: Log
   tokens: Tokens
   watcher: Watcher
+  profiles: Profiles
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
   scheduler: Scheduler
@@ -59,7 +61,7 @@ export async function openMqttServer(options: {
   connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
 }): Promise<MqttServer> {
-  const { db, log, tokens, watcher, metrics, lastSeen, scheduler, sockets, host, onError } = options
+  const { db, log, tokens, watcher, profiles, metrics, lastSeen, scheduler, sockets, host, onError } = options
   keepNoNumbers()
   const sessions = createSessions()
   const services: ConnectionServices = {
@@ -67,6 +69,7 @@ export async function openMqttServer(options: {
     scheduler,
     tenants: createTenants(),
     sessions,
+    profiles,
     metrics,
     lastSeen,
     onError,
@@ -91,17 +94,23 @@ export async function openMqttServer(options: {
     authenticate(client, username, password, done) {
       const connection = unauthenticated.get(client)?.connection
       if (!connection) return
+      let profile: UsedProfile | null = null
       watcher
-        .read(() => readPublisher(username, password?.toString('utf8')))
+        .read(async () => {
+          const publisher = await readPublisher(username, password?.toString('utf8'))
+          const profileId = publisher?.kind === 'device' ? publisher.profileId : null
+          profile = profileId === null ? null : await profiles.use(profileId)
+          return publisher
+        })
         .then(
           publisher => {
             // The client has disconnected, and left nothing, or too much.
             if (!unauthenticated.has(client)) return
-            const error = findRefusal(connection, publisher)
+            const error = findRefusal(connection, publisher, profile)
             if (error) connection.socket.closeFor(error)
-            else if (client.closed) connection.admitLeft(publisher as Publisher)
+            else if (client.closed) connection.admitLeft(publisher as Publisher, profile)
             else {
-              admit(connection, publisher as Publisher)
+              admit(connection, publisher as Publisher, profile)
               done(null, true)
             }
           },
@@ -124,7 +133,7 @@ export async function openMqttServer(options: {
     },
   })
 
-  function admit(connection: Connection, publisher: Publisher): void {
+  function admit(connection: Connection, publisher: Publisher, profile: UsedProfile | null): void {
     const { client, socket } = connection
     // The identifier is private to its credential, so no client can disconnect one of another credential.
     client.id = `${publisher.id}/${client.id}`
@@ -135,7 +144,7 @@ export async function openMqttServer(options: {
     }
     const [oldest, ...others] = sessions.socketsOf(publisher.id)
     if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.client.close()
-    connection.admit(publisher, sessions.open(socket, publisher))
+    connection.admit(publisher, sessions.open(socket, publisher), profile)
     watcher.watch(connection, publisher)
   }
 
@@ -265,9 +274,13 @@ export async function openMqttServer(options: {
 }
 
 /** Why an authenticated client is not accepted, or null. */
-function findRefusal({ willTopic }: Connection, publisher: Publisher | null): ProtocolError | null {
+function findRefusal(
+  { willTopic }: Connection,
+  publisher: Publisher | null,
+  profile: UsedProfile | null,
+): ProtocolError | null {
   if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
-  return willTopic !== undefined && !formatOf(willTopic, publisher)
+  return willTopic !== undefined && !formatOf(willTopic, publisher) && !readerOf(profile, willTopic)
     ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
     : null
 }

@@ -26,8 +26,9 @@ export function isWithinLimits(topic: string): boolean {
   return levels <= MAX_TOPIC_LEVELS
 }
 
-/** Whether a message to `topic` matches `filter`. */
+/** Whether a message to `topic` matches `filter`. Wildcards at the start leave out topics of brokers. [MQTT-4.7.2-1] */
 export function matches(filter: string, topic: string): boolean {
+  if (topic.startsWith('$') && /^[+#]/.test(filter)) return false
   const wanted = filter.split('/')
   const levels = topic.split('/')
   for (const [index, level] of wanted.entries()) {

@@ -34,7 +34,7 @@ export function audited<Record extends { _id: string } | null>(
 
 /**
  * Writes what a route changed into the audit log, in the transaction of the change. Action and resource are those of
- * the route's permission, such as `update/hub`, unless `action` names another. Resolves to the record afterwards.
+ * the route's permission, such as `update/hub`, unless `action` names another action, or another of both: `create/key`. Resolves to the record afterwards.
  */
 export async function recordChange<Record extends { _id: string } | null>(
   tx: Queryable,
@@ -43,9 +43,10 @@ export async function recordChange<Record extends { _id: string } | null>(
   action?: string,
 ): Promise<Record> {
   const [declared, resource] = String(routeOptions.config.access).split('/') as [string, string]
+  const [acted = declared, on = resource] = action?.split('/') ?? []
   const resourceId = after?._id ?? before?._id ?? null
   const changes = differences(before, after)
-  await record(tx, caller, { action: action ?? declared, resource, resourceId, changes })
+  await record(tx, caller, { action: acted, resource: on, resourceId, changes })
   return after
 }
 

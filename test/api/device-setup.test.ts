@@ -31,6 +31,8 @@ describe('The setup of an app', () => {
     expect(body.data.map(({ app }: { app: string }) => app)).toEqual([
       ...['OwnTracks (HTTP)', 'OwnTracks (MQTT)', 'Overland', 'Traccar Client', 'GPSLogger', 'OsmAnd'],
       ...['Home Assistant', 'MQTT'],
+      ...['The Things Stack', 'ChirpStack', 'Meshtastic', 'Teltonika', 'Traccar', 'flespi', 'Sigfox'],
+      ...['Home Assistant (device tracker)', 'Blues Notehub'],
     ])
     expect(body.data.every(({ steps }: { steps: unknown[] }) => steps.length > 0)).toBe(true)
   })

@@ -8,6 +8,7 @@ import { createTokens } from '../../ingest/identity/tokens.ts'
 import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
+import { createProfiles } from '../../ingest/profiles/profiles.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
@@ -31,6 +32,7 @@ beforeAll(async () => {
     db,
     log,
     tokens: createTokens('a secret of thirty-two characters'),
+    profiles: createProfiles({ db, onError: () => {} }),
     metrics: createIngestMetrics(new Registry()),
     lastSeen: { see() {} },
     host: '127.0.0.1',

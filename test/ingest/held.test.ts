@@ -11,6 +11,7 @@ import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { AckQueue } from '../../ingest/mqtt/ack-queue.ts'
 import * as limits from '../../ingest/mqtt/limits.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
+import { createProfiles } from '../../ingest/profiles/profiles.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
@@ -45,6 +46,7 @@ describe('While nothing is stored', () => {
       db,
       log,
       tokens: createTokens('a secret of thirty-two characters'),
+      profiles: createProfiles({ db, onError: () => {} }),
       metrics: createIngestMetrics(new Registry()),
       lastSeen: { see() {} },
       host: '127.0.0.1',
@@ -95,7 +97,13 @@ describe('While nothing is stored', () => {
   it('a credential is read again when it may have ended meanwhile, and not for what changes of others', async () => {
     const [mine, other] = [await addDevice(), await addDevice()]
     const organizationId = crypto.randomUUID()
-    const credential = { kind: 'device', id: mine.id, organizationId, keyHash: Buffer.alloc(32) } as const
+    const credential = {
+      kind: 'device',
+      id: mine.id,
+      organizationId,
+      keyHash: Buffer.alloc(32),
+      profileId: null,
+    } as const
     const readings: string[] = []
     const heard: string[] = []
     const stop = db.onChange(event => {

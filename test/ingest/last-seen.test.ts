@@ -9,6 +9,7 @@ import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createLastSeen, type LastSeen } from '../../ingest/last-seen.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
+import { createProfiles } from '../../ingest/profiles/profiles.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { pause, until } from '../support/wait.ts'
@@ -45,6 +46,7 @@ describe('When a device was last heard of', () => {
       log: createProcessLog({ partitions: 1, start: new Map(), onError }),
       sockets: createConnections({ max: 1_000, isProxy: () => false }),
       tokens: createTokens('a secret of thirty-two characters'),
+      profiles: createProfiles({ db, onError }),
       metrics: createIngestMetrics(new Registry()),
     })
   })

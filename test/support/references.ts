@@ -31,7 +31,8 @@ export function listReferences(schema: JsonSchema, resolve: Resolve, at: Path = 
   if (known.items) return listReferences(known.items, resolve, [...at, 0])
   return Object.entries(known.properties ?? {}).flatMap(([name, inner]) => {
     const path = [...at, name]
-    if (!REFERENCE.test(name)) return listReferences(inner, resolve, path)
+    // An MQTT client's identifier names no record.
+    if (!REFERENCE.test(name) || name === 'clientId') return listReferences(inner, resolve, path)
     return resolve(inner).type === 'array' ? [[...path, 0]] : [path]
   })
 }

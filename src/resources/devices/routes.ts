@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { setDeviceReferences } from '../../../db/queries/device-references.ts'
 import {
   DEVICE_SORTS,
   type Device,
@@ -13,9 +14,12 @@ import {
 } from '../../../db/queries/devices.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
+import { listKnownProfiles } from '../../../db/queries/tracker-profiles.ts'
 import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
 import { createDeviceKey } from '../../../ingest/identity/authenticate.ts'
+import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited } from '../../http/audit.ts'
+import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
@@ -60,12 +64,14 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
   })
 
   app.post('/device', operations.createDevice, async (request, reply) => {
-    const { name, vehicleId = null, hubId = null } = request.body
+    const { name, vehicleId = null, hubId = null, profileId = null, references = [] } = request.body
     const { key, hash } = createDeviceKey()
     const device = await audited(db, request, async (tx, caller) => {
       const { organizationId, userId } = caller
-      await checkHubAndVehicle(tx, caller, { vehicleId, hubId })
-      const deviceId = await insertDevice(tx, { organizationId, name, hubId, keyHash: hash, keyBy: userId })
+      await checkNamed(tx, caller, { vehicleId, hubId, profileId })
+      const device = { organizationId, name, hubId, profileId, keyHash: hash, keyBy: userId }
+      const deviceId = await insertDevice(tx, device)
+      await setReferences(tx, organizationId, deviceId, references)
       if (vehicleId) await mountDevice(tx, organizationId, deviceId, vehicleId, userId)
       return { before: null, after: found('device', await findDevice(tx, deviceId, null)) }
     })
@@ -73,15 +79,16 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
   })
 
   app.patch('/device/:id', operations.updateDevice, async request => {
-    const { vehicleId, ...change } = request.body
+    const { vehicleId, references, ...change } = request.body
     const device = await audited(db, request, async (tx, caller) => {
       const before = await getDevice(tx, request.params.id, caller)
-      await checkHubAndVehicle(tx, caller, request.body)
+      await checkNamed(tx, caller, request.body)
       // First, for the locks that it takes.
       if (vehicleId !== undefined && vehicleId !== before.vehicleId) {
         await mountDevice(tx, caller.organizationId, before._id, vehicleId, caller.userId)
       }
-      await updateDevice(tx, before._id, change)
+      await updateDevice(tx, caller.organizationId, before._id, change)
+      if (references) await setReferences(tx, caller.organizationId, before._id, references)
       return { before, after: found('device', await findDevice(tx, before._id, null)) }
     })
     const [shown] = await withLastSeen(request.caller.organizationId, [device])
@@ -114,12 +121,23 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
 const getDevice = async (tx: Queryable, deviceId: string, { hubIds }: Caller) =>
   found('device', await findDevice(tx, deviceId, hubIds))
 
-function checkHubAndVehicle(
+const setReferences = (tx: Queryable, organizationId: string, deviceId: string, references: string[]) =>
+  unique('device with one of these references', () =>
+    setDeviceReferences(tx, organizationId, deviceId, references),
+  )
+
+function checkNamed(
   tx: Queryable,
   { hubIds }: Caller,
-  { hubId, vehicleId }: { hubId?: string | null; vehicleId?: string | null },
+  {
+    hubId,
+    vehicleId,
+    profileId,
+  }: { hubId?: string | null; vehicleId?: string | null; profileId?: string | null },
 ): Promise<void> {
+  const ownProfile = profileId && !findBuiltIn(profileId) ? profileId : null
   return checkReferences(
+    { what: 'profile', ids: { profileId: ownProfile }, find: ids => listKnownProfiles(tx, ids) },
     { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds) },
     { what: 'vehicle', ids: { vehicleId }, find: ids => listKnownVehicles(tx, ids, hubIds) },
   )

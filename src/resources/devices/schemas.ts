@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { foldReference } from '../../../db/queries/device-references.ts'
 import { DEVICE_SORTS } from '../../../db/queries/devices.ts'
-import { deleted, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -10,6 +11,12 @@ const device = z.object({
   name: text('Van 12'),
   vehicleId: id.nullable().describe('The vehicle that it is mounted on'),
   hubId: id.nullable(),
+  profileId: text('teltonika')
+    .nullable()
+    .describe(
+      'The profile that reads its messages: a built-in one by its name; null for the topics of Fieldline alone',
+    ),
+  references: z.array(text('352093081452251')).describe('What others call it'),
   lastSeenAt: z.date().nullable().describe('When it last said anything, to about a minute'),
   createdAt: z.date(),
   updatedAt: z.date(),
@@ -20,10 +27,30 @@ const deviceWithKey = device.extend({
 })
 
 const name = newName(200).meta({ examples: ['Van 12'] })
+const references = z
+  .array(z.string().trim().min(1).max(128))
+  .max(8)
+  .refine(
+    all => new Set(all.map(foldReference)).size === all.length,
+    'The same reference occurs twice, regardless of case.',
+  )
+  .describe(
+    'What others call it: an IMEI, a DevEUI, an identifier of another system. Each is unique in the organization, regardless of case',
+  )
+  .meta({ examples: [[]] })
+
 const newDevice = z.strictObject({
   name,
   vehicleId: reference.nullable().optional(),
   hubId: reference.nullable().optional(),
+  profileId: reference
+    .nullable()
+    .optional()
+    .describe(
+      'The profile that reads its messages; with its key it may then publish to every topic that the profile takes',
+    )
+    .meta({ examples: ['teltonika'] }),
+  references: references.optional(),
 })
 
 nameSchemas({ Device: device, DeviceWithKey: deviceWithKey, NewDevice: newDevice })
@@ -58,7 +85,7 @@ export const createDevice = operation({
   summary: 'Create a device',
   description: 'Answers the key that it publishes with, once.',
   body: newDevice,
-  response: { 201: success(deviceWithKey) },
+  response: { 201: success(deviceWithKey), ...failures(409) },
 })
 
 export const updateDevice = operation({
@@ -66,10 +93,10 @@ export const updateDevice = operation({
   tags,
   summary: 'Change a device',
   description:
-    'Its name, its hub, or the vehicle that it is mounted on from now on. A device is on one vehicle at the most and a vehicle has one device: what was mounted there before is taken off.',
+    'Its name, its hub, the profile that reads its messages (open connections follow within a second), what others call it, or the vehicle that it is mounted on from now on. A device is on one vehicle at the most and a vehicle has one device: what was mounted there before is taken off.',
   params,
   body: newDevice.partial(),
-  response: { 200: success(device) },
+  response: { 200: success(device), ...failures(409) },
 })
 
 export const rotateKey = operation({

@@ -1,0 +1,167 @@
+import type { Source } from '../../../db/schema/tracker-profiles.ts'
+import { readTimestamp } from '../../fix.ts'
+import { readNumber } from '../numbers.ts'
+import type { Leaf } from './leaves.ts'
+
+/** What names and values say about a field. */
+export interface Guess {
+  leaf: Leaf
+  unit: string | null
+  absent: Source['absent']
+  /** A part of the text, for a pair such as "52.5,13.4". */
+  split: Source['split']
+  /** What is not certain. */
+  doubt: string | null
+}
+
+type Unit = { unit: string | null; doubt?: string } | null
+
+const certain = (unit: string | null): Unit => ({ unit })
+
+/** Names of each field with what they say about its unit; null if the value cannot be one. */
+const FIELDS: {
+  readonly [field: string]: readonly (readonly [names: RegExp, unitOf: (value: unknown) => Unit])[]
+} = {
+  timestamp: [
+    [
+      /^(gps|gnss|fix|position|loc|event|device|record|utc)?(time|timestamp|ts|tst|datetime|date|recordedat|time(utc|stamp)?(ms|s)?)$/,
+      timeUnit,
+    ],
+  ],
+  speed: [
+    [/^(gps)?speed(kmh|kmph|kph)$|^kmh$|^kph$/, () => certain('km/h')],
+    [/^(gps)?speed(ms|mps)$/, () => certain('m/s')],
+    [/^(gps)?speedmph$|^mph$/, () => certain('mph')],
+    [/^(gps)?speed(knots?|kn|kts?)$|^knots$/, () => certain('kn')],
+    [
+      /^(gps|ground)?(speed|spd|velocity|vel)$/,
+      () => ({ unit: 'km/h', doubt: 'its unit is not named: km/h is assumed' }),
+    ],
+  ],
+  heading: [
+    [
+      /^(gps)?(heading|hdg|course|cog|bearing|bear|direction|dir|angle|ang|track|azimuth)(deg)?$/,
+      () => certain(null),
+    ],
+  ],
+  accuracy: [
+    [/^(gps|horizontal|position|location)?(accuracy|acc|hacc|uncertainty|radius)(m)?$/, () => certain('m')],
+  ],
+  altitude: [
+    [/^(gps)?(altitude|alt|elevation|height)(m)?$/, () => certain('m')],
+    [/^(gps)?(altitude|alt)ft$/, () => certain('ft')],
+  ],
+  battery: [[/^(battery|batt|bat)(level|percent|percentage|pct|soc)?$|^soc$/, batteryUnit]],
+}
+
+function batteryUnit(value: unknown): Unit {
+  const number = readNumber(value)
+  if (number === null || Number.isInteger(number)) return certain('percent')
+  if (number < 1) return certain('fraction')
+  return number < 15 ? null : certain('percent')
+}
+
+const PATTERNS = [
+  [/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, 'YYYY-MM-DD HH:mm:ss'],
+  [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/, 'YYYY-MM-DDTHH:mm:ss'],
+  [/^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d$/, 'YYYY/MM/DD HH:mm:ss'],
+  [/^\d\d\.\d\d\.\d{4} \d\d:\d\d:\d\d$/, 'DD.MM.YYYY HH:mm:ss'],
+  [/^20\d{12}$/, 'YYYYMMDDHHmmss'],
+] as const
+
+function timeUnit(value: unknown): Unit {
+  const text = typeof value === 'number' ? String(value) : value
+  const pattern = typeof text === 'string' ? PATTERNS.find(([shape]) => shape.test(text)) : undefined
+  if (pattern) return { unit: pattern[1], doubt: 'it is taken as UTC' }
+  const number = readNumber(value)
+  if (number !== null)
+    return number >= 1e11 ? certain('ms') : number >= 1e8 || number === 0 ? certain('s') : null
+  return readTimestamp(value) === null ? null : certain('rfc3339')
+}
+
+/** The best guess for a field among the values of a message; those beside the position come first. */
+export function guessField(field: string, leaves: readonly Leaf[]): Guess | null {
+  for (const [names, unitOf] of FIELDS[field] ?? []) {
+    for (const leaf of leaves) {
+      const unit = names.test(leaf.spelling) && isValue(leaf.value) ? unitOf(leaf.value) : null
+      if (!unit) continue
+      const absent = readNumber(leaf.value) === -1 ? [-1] : []
+      return { leaf, unit: unit.unit, absent, split: null, doubt: unit.doubt ?? null }
+    }
+  }
+  return null
+}
+
+const isValue = (value: unknown) => typeof value === 'number' || typeof value === 'string'
+
+const LATITUDE = /^(.*?)(latitude|lat)(deg|degrees|e7|i|value)?$/
+const LONGITUDES = ['longitude', 'lng', 'lon', 'long', 'log']
+const PAIR = /^\s*[+-]?\d+(\.\d+)?\s*([,;])\s*[+-]?\d+(\.\d+)?\s*$/
+const PAIR_NAMES = /(latlng|latlon|latlong|position|location|coordinates|coords|gps|pos|loc)$/
+
+/** The values that are a latitude and a longitude, or null. */
+export function guessPair(leaves: readonly Leaf[]): [lat: Guess, lng: Guess] | null {
+  const besides = (leaf: Leaf) => leaves.filter(other => isBeside(leaf, other))
+  for (const leaf of leaves) {
+    const [, prefix = '', word, suffix = ''] = LATITUDE.exec(leaf.spelling) ?? []
+    if (word === undefined || readNumber(leaf.value) === null) continue
+    const found = LONGITUDES.flatMap(
+      name =>
+        besides(leaf).find(
+          ({ spelling, value }) => spelling === `${prefix}${name}${suffix}` && readNumber(value) !== null,
+        ) ?? [],
+    )
+    if (found[0]) return pairOf(leaf, found[0])
+  }
+  for (const leaf of leaves) {
+    const by =
+      typeof leaf.value === 'string' && PAIR_NAMES.test(leaf.spelling)
+        ? PAIR.exec(leaf.value)?.[2]
+        : undefined
+    if (by === undefined) continue
+    const part = (index: number): Guess => ({
+      leaf,
+      unit: 'deg',
+      absent: [],
+      split: { by, index },
+      doubt: null,
+    })
+    return [part(0), part(1)]
+  }
+  return null
+}
+
+export const isBeside = (one: Leaf, other: Leaf) =>
+  one.list === other.list &&
+  one.steps.length === other.steps.length &&
+  one.steps.slice(0, -1).every((name, index) => name === other.steps[index])
+
+function pairOf(lat: Leaf, lng: Leaf): [Guess, Guess] {
+  const largest = Math.max(...[lat, lng].map(({ value }) => Math.abs(readNumber(value) ?? 0)))
+  const scaled = [
+    [1.8e8, 'deg1e7'],
+    [1.8e7, 'deg1e6'],
+    [180, 'deg1e5'],
+  ] as const
+  const unit = scaled.find(([above]) => largest > above)?.[1] ?? 'deg'
+  const doubt = unit === 'deg' ? null : `whole numbers of this size are taken as ${unit}`
+  const guess = (leaf: Leaf): Guess => ({ leaf, unit, absent: [], split: null, doubt })
+  return [guess(lat), guess(lng)]
+}
+
+const DEVICES = [
+  /^imei$/,
+  /^deveui$/,
+  /^(device|tracker|unit|asset|vehicle|terminal|node)(id|uid|imei|eui|sn|serial|serialnumber|no|number)$/,
+  /^(uniqueid|ident|serial|serialnumber|sn|uid|devid)$/,
+  /^(device|tracker|id)$/,
+]
+
+/** The value that names the device, or null. */
+export const guessDevice = (leaves: readonly Leaf[]): Leaf | null =>
+  DEVICES.flatMap(
+    names => leaves.find(({ spelling, value }) => names.test(spelling) && isReference(value)) ?? [],
+  )[0] ?? null
+
+const isReference = (value: unknown) =>
+  (typeof value === 'string' && value.trim() !== '' && value.length <= 128) || Number.isSafeInteger(value)
