@@ -19,17 +19,32 @@ const EMBEDDED_PARTITIONS = 1
  */
 const POSTGRES_PARTITIONS = 2
 
-/** Opens the log of the configured tier: Kafka, or the one within the process. */
+/** A writer that has lost its place in the group joins it again within 40 s, or it cannot. */
+const OUTSIDE_AFTER_MS = 60_000
+
+interface Parts {
+  db: Database
+  registry: Registry
+  onError: (error: unknown, doing: string) => void
+  onNote: (details: object, message: string) => void
+}
+
+/**
+ * Opens the log of the configured tier: Kafka, or the one within the process. `dependencies` tell by name whether it
+ * works.
+ */
 export async function openLog(
   config: Config,
-  parts: { db: Database; registry: Registry; onError: (error: unknown, doing: string) => void },
-): Promise<{ log: Log; answers: () => Promise<boolean> }> {
-  const { db, registry, onError } = parts
+  { db, registry, onError, onNote }: Parts,
+): Promise<{ log: Log; dependencies: Record<string, () => Promise<boolean>> }> {
   if (!config.kafka) {
     const partitions = db.isOneSession ? EMBEDDED_PARTITIONS : POSTGRES_PARTITIONS
     const start = await claimProcessLog(db, partitions)
     const batch = db.isOneSession ? EMBEDDED_BATCH : undefined
-    return { log: createProcessLog({ partitions, start, batch, onError }), answers: async () => true }
+    return {
+      log: createProcessLog({ partitions, start, batch, onError }),
+      dependencies: { log: async () => true },
+    }
   }
   // Loaded only if needed: these are a fifth of all modules.
   const [{ openKafkaLog }, { observeKafka }] = await Promise.all([
@@ -45,7 +60,10 @@ export async function openLog(
       reserveKeys: key => reserveSubjectKeys(db.system, key),
     },
     onError,
+    onNote,
   })
-  observeKafka(registry, log, { storing: config.roles.has('writer') })
-  return { log, answers: log.answers }
+  const storing = config.roles.has('writer')
+  observeKafka(registry, log, { storing })
+  const isInGroup = async () => performance.now() - (log.writing?.heardAt ?? 0) < OUTSIDE_AFTER_MS
+  return { log, dependencies: { log: log.answers, ...(storing && { writer: isInGroup }) } }
 }

@@ -79,6 +79,7 @@ export function openProcess(
 
 async function openParts(config: Config, { logger, onLost }: OpenOptions, closers: Closers): Promise<Opened> {
   const onError = (error: unknown, doing: string) => logger.warn({ err: error }, `Failed: ${doing}`)
+  const onNote = (details: object, message: string) => logger.info(details, message)
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const descriptors = divideDescriptors(readDescriptorLimit(), !config.databaseUrl)
@@ -112,7 +113,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   closers.push(() => single?.release())
   const opened =
     has('ingest') || has('writer') || has('live')
-      ? await whenThere(() => openLog(config, { db, registry, onError }))
+      ? await whenThere(() => openLog(config, { db, registry, onError, onNote }))
       : null
   const log = opened?.log ?? null
   closers.push(() => log?.close())
@@ -206,7 +207,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       metrics: { registry, ingest },
       dependencies: {
         database: () => db.system.query('SELECT 1').then(() => true),
-        ...(opened && { log: opened.answers }),
+        ...opened?.dependencies,
       },
       listening: () => listening,
     },

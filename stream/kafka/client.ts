@@ -2,6 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
 
 export type OnError = (error: unknown, doing: string) => void
+/** Takes what is worth a line in the log and no failure. */
+export type OnNote = (details: object, message: string) => void
 
 /** One kafkajs instance whose connections Fieldline can cut. */
 export interface KafkaClient {

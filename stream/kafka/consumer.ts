@@ -1,6 +1,6 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs'
 import { retry } from '../../db/retry.ts'
-import { type KafkaClient, type OnError, within } from './client.ts'
+import { type KafkaClient, type OnError, type OnNote, within } from './client.ts'
 
 /**
  * Keeps a consumer running. kafkajs rejoins its group by itself after most failures of a broker, but not after all: some
@@ -8,13 +8,25 @@ import { type KafkaClient, type OnError, within } from './client.ts'
  * consumer that crashes, or gives no sign of life for a while, is replaced by a new one on new connections. Batches in
  * progress are awaited first, so two consumers never work at once.
  *
- *   connect -> subscribe -> run -> (crashed | silent | closed) -> disconnect -> pause -> connect
+ *   connect -> subscribe -> run -> (crashed | silent | expelled | stuck | closed) -> disconnect -> pause -> connect
+ *
+ * Expelled: when the coordinator no longer knows the member, and the next join fails for another reason, kafkajs reads on
+ * without a member's identifier. It sends no heartbeat then, never joins again, and none of its commits is accepted.
  */
 export interface Consuming {
   /** The present consumer; undefined while it is replaced. */
   readonly consumer: Consumer | undefined
+  readonly membership: Membership
   /** Ends after the batches in progress. */
   close(): Promise<void>
+}
+
+/** The consumer's place in its group. */
+export interface Membership {
+  /** Those that the group has assigned to it; none while it is not a member. */
+  partitions: readonly number[]
+  /** When the group's coordinator last answered it as a member, in `performance.now()`. */
+  heardAt: number
 }
 
 export interface ConsumeOptions {
@@ -28,6 +40,8 @@ export interface ConsumeOptions {
   concurrency: number
   /** A fetch waits for this many bytes, but not longer than this time. */
   fetch: { minBytes: number; waitMs: number }
+  /** The partitions with records that are not read yet, each with the offset where reading goes on. */
+  findUnread: () => Promise<ReadonlyMap<number, number>>
   /** Called in every join, before anything is fetched, with the partitions assigned to this consumer. */
   onJoin?: (consumer: Consumer, partitions: readonly number[]) => void
   /** Called after the last batch in progress, before the consumer leaves the group. */
@@ -37,6 +51,7 @@ export interface ConsumeOptions {
   /** Messages that it does not resolve are delivered again. It ends early when `isRunning()` is false. */
   eachBatch: (payload: EachBatchPayload) => Promise<void>
   onError: OnError
+  onNote: OnNote
 }
 
 /** The broker's minimum: after kill -9 of a member its partitions move to another in about 6 s (30 s by default). */
@@ -50,6 +65,9 @@ const REBALANCE_TIMEOUT_MS = 10_000
  */
 const CUT_AFTER_MS = 18_000
 const SILENT_AFTER_MS = 40_000
+/** A partition that stands still with unread records in three looks, while no batch takes so long, is stuck. */
+const LOOK_EVERY_MS = 20_000
+const STUCK_AFTER_LOOKS = 3
 const PAUSE_MS = 1_000
 const NO_ANSWER = 'The broker does not answer'
 const DISCONNECT_WITHIN_MS = 3_000
@@ -57,7 +75,9 @@ const DISCONNECT_WITHIN_MS = 3_000
 /** Starts consuming, and continues through all failures of Kafka until it is closed. */
 export function keepConsuming(options: ConsumeOptions): Consuming {
   const { onError } = options
-  const atWork = new Set<Promise<void>>()
+  /** The batches in progress, with the time when each began. */
+  const atWork = new Map<Promise<void>, number>()
+  const membership: Membership = { partitions: [], heardAt: performance.now() }
   let current: Consumer | undefined
   let closed = false
   let endNow = () => {}
@@ -87,22 +107,29 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       consumer.on(CRASH, ({ payload }) => reject(payload.error))
     })
     ended.catch(() => {})
-    const onSign = () => {
+    const onHeard = () => {
       signAt = performance.now()
+      membership.heardAt = signAt
     }
-    consumer.on(HEARTBEAT, onSign)
-    // FETCH_START is no sign of life: kafkajs repeats it without answers.
-    consumer.on(FETCH, onSign)
+    consumer.on(HEARTBEAT, onHeard)
+    consumer.on(FETCH, () => {
+      // No join takes so long.
+      if (performance.now() - signAt > CUT_AFTER_MS)
+        fail(new Error('The consumer reads without being a member of its group'))
+    })
     // kafkajs keeps using the connection whose answer did not come, and other connections to that broker, which may be
     // dead too.
     consumer.on(REQUEST_TIMEOUT, ({ payload }) => client.cut(NO_ANSWER, payload.broker))
     consumer.on(GROUP_JOIN, ({ payload }) => {
-      onSign()
-      options.onJoin?.(consumer, payload.memberAssignment[options.topic] ?? [])
+      onHeard()
+      const partitions = payload.memberAssignment[options.topic] ?? []
+      membership.partitions = partitions
+      options.onNote({ group: groupId, partitions, tookMs: payload.duration }, 'Joined a group of Kafka')
+      options.onJoin?.(consumer, partitions)
     })
     const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
       const work = options.eachBatch({ ...payload, isRunning: () => !ending && payload.isRunning() })
-      atWork.add(work)
+      atWork.set(work, performance.now())
       await work.finally(() => atWork.delete(work))
     }
     const watching = setInterval(() => {
@@ -113,20 +140,57 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
         client.cut(NO_ANSWER)
       }
     }, HEARTBEAT_MS)
+    const standing = new Map<number, { offset: number; looks: number }>()
+    const looking = setInterval(
+      () =>
+        lookForStuck(standing).then(
+          partition => {
+            if (partition !== undefined)
+              fail(new Error(`The consumer does not read partition ${partition}, which has records`))
+          },
+          () => {},
+        ),
+      LOOK_EVERY_MS,
+    )
     try {
       current = consumer
       await Promise.race([start(consumer, eachBatch), ended])
       await ended
     } finally {
       clearInterval(watching)
+      clearInterval(looking)
       current = undefined
+      membership.partitions = []
       ending = true
-      await Promise.all([...atWork].map(work => work.catch(() => {})))
+      await Promise.all([...atWork.keys()].map(work => work.catch(() => {})))
       await within(DISCONNECT_WITHIN_MS, options.onLeaving?.(consumer) ?? Promise.resolve())
       await within(DISCONNECT_WITHIN_MS, consumer.disconnect())
       client.end()
       await options.onLeft?.(groupId).catch(error => onError(error, 'leaving a group in Kafka'))
     }
+  }
+
+  /** A partition that has stood still for too long; kafkajs can wait in one of its fetches while the others go on. */
+  async function lookForStuck(
+    standing: Map<number, { offset: number; looks: number }>,
+  ): Promise<number | undefined> {
+    const unread = await options.findUnread()
+    const since = performance.now() - LOOK_EVERY_MS
+    // Batches of other partitions may wait for one that takes long.
+    const isBusy = [...atWork.values()].some(begunAt => begunAt < since)
+    for (const partition of standing.keys())
+      if (isBusy || !membership.partitions.includes(partition) || !unread.has(partition))
+        standing.delete(partition)
+    if (isBusy) return undefined
+    for (const partition of membership.partitions) {
+      const offset = unread.get(partition)
+      if (offset === undefined) continue
+      const known = standing.get(partition)
+      const looks = known?.offset === offset ? known.looks + 1 : 1
+      if (looks === STUCK_AFTER_LOOKS) return partition
+      standing.set(partition, { offset, looks })
+    }
+    return undefined
   }
 
   async function start(
@@ -155,6 +219,7 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
     get consumer() {
       return current
     },
+    membership,
     async close() {
       closed = true
       endNow()

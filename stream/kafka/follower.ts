@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Admin, EachBatchPayload } from 'kafkajs'
 import type { Batch, Positions, Subscription } from '../log.ts'
 import { readBatches } from './batches.ts'
-import type { KafkaClient, OnError } from './client.ts'
+import type { KafkaClient, OnError, OnNote } from './client.ts'
 import { keepConsuming } from './consumer.ts'
 import type { Topics } from './topics.ts'
 
@@ -30,6 +30,7 @@ export async function createFollower(options: {
   start: () => Promise<Positions>
   handler: (batch: Batch) => void
   onError: OnError
+  onNote: OnNote
 }): Promise<Subscription> {
   const { createClient, retries, ask, topics, partitions, bases, handler, onError } = options
   const from = await options.start()
@@ -77,22 +78,28 @@ export async function createFollower(options: {
         () => {},
         () => {},
       ),
+    async findUnread() {
+      const unread = (await readEnds()).filter(isUnread)
+      return new Map(unread.map(({ partition }) => [partition, next.get(partition) ?? 0]))
+    },
     onError,
+    onNote: options.onNote,
   })
+
+  const readEnds = () => ask(admin => admin.fetchTopicOffsets(topics.points))
+  const isUnread = ({ partition, high, low }: { partition: number; high: string; low: string }) =>
+    high !== low && (next.get(partition) ?? 0) < Number(high)
 
   /** Waits until every record is handed over that was in the log when the follower began. */
   async function catchUp(): Promise<void> {
-    let ends: { partition: number; high: string; low: string }[] | undefined
+    let ends: Awaited<ReturnType<typeof readEnds>> | undefined
     while (!closed) {
       try {
-        ends ??= await ask(admin => admin.fetchTopicOffsets(topics.points))
+        ends ??= await readEnds()
       } catch (error) {
         onError(error, "reading the log's end, trying again")
       }
-      const behind = ends?.some(
-        ({ partition, high, low }) => high !== low && (next.get(partition) ?? 0) < Number(high),
-      )
-      if (joined && behind === false) return
+      if (joined && ends?.some(isUnread) === false) return
       await new Promise(resolve => setTimeout(resolve, CATCHING_UP_MS))
     }
   }

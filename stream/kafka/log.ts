@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Log, Subscription } from '../log.ts'
+import type { Log } from '../log.ts'
 import { createAdministrator } from './admin.ts'
 import { createAppender } from './appender.ts'
-import { createClient, type KafkaClient, type OnError } from './client.ts'
+import { createClient, type KafkaClient, type OnError, type OnNote } from './client.ts'
+import type { Membership } from './consumer.ts'
 import { createFollower } from './follower.ts'
 import { createSender } from './sender.ts'
 import { createStorer } from './storer.ts'
@@ -27,6 +28,8 @@ export interface KafkaLog extends Log {
    * longer has.
    */
   readonly behind: { again: number; missing: number }
+  /** The place of this process' writer in the writers' group; null if it has none. */
+  readonly writing: Membership | null
   /** Whether a broker answers. */
   answers(): Promise<boolean>
 }
@@ -40,6 +43,7 @@ export interface KafkaLogOptions {
   stored: StoredLog
   maxWaitingBytes?: number
   onError: OnError
+  onNote?: OnNote
 }
 
 /** Kafka answers a request within this time or not at all. */
@@ -56,7 +60,7 @@ const RETRIES_OF_MANY = 6
 
 /** Rejects when the topics contradict the configuration; waits while Kafka is away. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  const { brokers, partitions, replication, claimLog, onError } = options
+  const { brokers, partitions, replication, claimLog, onError, onNote = () => {} } = options
   const topics = nameTopics(options.prefix)
   const clientId = `${options.prefix}-${randomUUID().slice(0, 8)}`
   const clients = new Set<KafkaClient>()
@@ -90,11 +94,27 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     onError,
   })
   const retries = brokers.length > 1 ? RETRIES_OF_MANY : RETRIES_OF_ONE
-  const shared = { createClient: newClient, retries, topics, partitions, bases, onError }
+  const shared = { createClient: newClient, retries, topics, partitions, bases, onError, onNote }
   const unstoredSince = new Map<number, number>()
 
   const behind = { again: 0, missing: 0 }
   const { ask } = createAdministrator(newClient, ASK_WITHIN_MS)
+
+  let writing: Membership | null = null
+
+  /** By partition the offset that the writers have committed, and the number of records from there. */
+  const readWriters = () =>
+    ask(async admin => {
+      const ends = await admin.fetchTopicOffsets(topics.points)
+      const [committed] = await admin.fetchOffsets({ groupId: topics.writers, topics: [topics.points] })
+      const offsets = new Map(
+        committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]),
+      )
+      return ends.map(({ partition, high, low }) => {
+        const offset = Math.max(offsets.get(partition) ?? 0, Number(low))
+        return { partition, offset, records: Number(high) - offset }
+      })
+    })
 
   return {
     append: appender.append,
@@ -105,9 +125,12 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     waiting: appender.waiting,
     unstoredSince,
     behind,
+    get writing() {
+      return writing
+    },
 
-    store: async handler =>
-      createStorer({
+    async store(handler) {
+      const storer = createStorer({
         ...shared,
         ask,
         stored: options.stored,
@@ -115,23 +138,17 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
         handler,
         unstoredSince,
         behind,
-      }) satisfies Subscription,
+        findUnread: async () => {
+          const behindEnd = (await readWriters()).filter(({ records }) => records > 0)
+          return new Map(behindEnd.map(({ partition, offset }) => [partition, offset]))
+        },
+      })
+      writing = storer.membership
+      return storer
+    },
     follow: (start, handler) => createFollower({ ...shared, ask, start, handler }),
 
-    readLag: () =>
-      ask(async admin => {
-        const ends = await admin.fetchTopicOffsets(topics.points)
-        const [committed] = await admin.fetchOffsets({ groupId: topics.writers, topics: [topics.points] })
-        const read = new Map(
-          committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]),
-        )
-        return new Map(
-          ends.map(({ partition, high, low }) => [
-            partition,
-            Number(high) - Math.max(read.get(partition) ?? 0, Number(low)),
-          ]),
-        )
-      }),
+    readLag: async () => new Map((await readWriters()).map(({ partition, records }) => [partition, records])),
     answers: () =>
       ask(admin => admin.describeCluster()).then(
         () => true,

@@ -80,6 +80,14 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
     })
   }
   new Gauge({
+    name: 'fieldline_log_writer_partitions',
+    help: 'Partitions that the writers have assigned to this one; 0 while it is not in their group',
+    registers,
+    collect() {
+      this.set(log.writing?.partitions.length ?? 0)
+    },
+  })
+  new Gauge({
     name: 'fieldline_log_unstored_seconds',
     help: 'Age of the oldest record that this writer has fetched and not stored, 0 if there is none',
     registers,

@@ -4,8 +4,8 @@ import type { Batch, Positions, Subject, Subscription } from '../log.ts'
 import type { Entry, Outcomes } from '../point.ts'
 import { type ReadBatch, readBatches } from './batches.ts'
 import { createBeginning } from './beginning.ts'
-import { inTime, type KafkaClient, type OnError } from './client.ts'
-import { HEARTBEAT_MS, keepConsuming } from './consumer.ts'
+import { inTime, type KafkaClient, type OnError, type OnNote } from './client.ts'
+import { HEARTBEAT_MS, keepConsuming, type Membership } from './consumer.ts'
 import { createRecordWriter } from './record.ts'
 import type { Messages, Sender } from './sender.ts'
 import type { StoredLog, Topics } from './topics.ts'
@@ -47,8 +47,11 @@ export function createStorer(options: {
   unstoredSince: Map<number, number>
   /** Counts records that the database turned out to lack. */
   behind: { again: number; missing: number }
+  /** The writers' committed offsets, by partition, where records are behind them. */
+  findUnread: () => Promise<ReadonlyMap<number, number>>
   onError: OnError
-}): Subscription {
+  onNote: OnNote
+}): Subscription & { membership: Membership } {
   const {
     createClient,
     retries,
@@ -238,7 +241,9 @@ export function createStorer(options: {
       unstoredSince.clear()
     },
     onLeaving: commit,
+    findUnread: options.findUnread,
     onError,
+    onNote: options.onNote,
   })
   const commits = setInterval(() => {
     const { consumer } = consuming
@@ -252,6 +257,7 @@ export function createStorer(options: {
       })
   }, COMMIT_EVERY_MS)
   return {
+    membership: consuming.membership,
     async close() {
       clearInterval(commits)
       await consuming.close()

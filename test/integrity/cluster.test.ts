@@ -81,6 +81,17 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
       expect(await writer.text()).toMatch(/^fieldline_log_retention_seconds 2592000$/m)
     })
 
+    it('share the partitions among the writers, which say whether they have their part', async () => {
+      const writers = [cluster.servers['the first writer'], cluster.servers['the second writer']]
+      await until('both have partitions, which are all', async () => {
+        const figures = await Promise.all(writers.map(writer => readFigures(writer)))
+        const counts = figures.map(of => of.get('fieldline_log_writer_partitions') ?? 0)
+        return counts.every(count => count > 0) && counts.reduce((sum, count) => sum + count, 0) === 4
+      })
+      for (const writer of writers)
+        expect(await (await fetch(`${writer.url}/ready`)).json()).toMatchObject({ data: { writer: true } })
+    })
+
     it('serve the routes of their role, and describe all', async () => {
       const { api, ingest, live } = cluster.servers
       const points = { points: [{ lat: 1, lng: 1, timestamp: Date.now() - 1_000 }] }

@@ -7,18 +7,26 @@ import type { Entry, Point } from '../../stream/point.ts'
 import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
 import { pause, until } from '../support/wait.ts'
 import { createTable, point, sourceOf, subjectOf, type Table } from './entries.ts'
+import { expel, JOIN_GROUP, openGate } from './gate.ts'
 
 const PARTITIONS = 4
-const kafka = await startTestKafka()
-const client = new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING })
+const gate = await openGate()
+const kafka = await startTestKafka({ behind: gate.port })
+const brokerPort = Number(kafka.brokers[0]?.split(':')[1])
+gate.target = brokerPort
+const brokers = [`127.0.0.1:${gate.port}`]
+const client = new Kafka({ brokers, logLevel: logLevel.NOTHING })
 const subjects = Array.from({ length: 12 }, (_, n) => n + 1)
 let count = 0
 
 afterEach(() => kafka.missing ?? kafka.control.thaw())
-afterAll(() => kafka.stop())
+afterAll(async () => {
+  await kafka.stop()
+  await gate.close()
+})
 
 function open(prefix: string, options: Partial<KafkaLogOptions> = {}): Promise<KafkaLog> {
-  const { brokers, onError } = kafka
+  const { onError } = kafka
   return openKafkaLog({
     brokers,
     prefix,
@@ -323,6 +331,40 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
       [expect.stringMatching(/^.+\/above\.points$/), PARTITIONS, true],
       [expect.stringMatching(/^.+\/above\.points$/), PARTITIONS, false],
     ])
+  })
+
+  it('takes a writer back that it does not know any more, though the next join fails', async () => {
+    const notes: object[] = []
+    const log = await open('expelled', {
+      onNote: (details, message) => void notes.push({ message, ...details }),
+    })
+    const table = createTable()
+    const storing = await log.store(table.store)
+    await log.append([point(4, 1)], sourceOf(4))
+    await until('stored', () => table.entries().length === 1)
+    expect(log.writing?.partitions).toHaveLength(PARTITIONS)
+
+    const admin = client.admin()
+    await admin.connect()
+    const listMembers = async () =>
+      (await admin.describeGroups(['expelled.writers'])).groups.flatMap(group =>
+        group.members.map(member => member.memberId),
+      )
+    const [member] = await listMembers()
+    gate.breakNext(JOIN_GROUP)
+    await expel(brokerPort, 'expelled.writers', member as string)
+    expect(await listMembers()).toEqual([])
+    await log.append([point(4, 2)], sourceOf(4))
+    await until('what was appended meanwhile is committed', async () =>
+      [...(await log.readLag()).values()].every(records => records === 0),
+    )
+    expect(await listMembers()).toHaveLength(1)
+    const joined = { message: 'Joined a group of Kafka', group: 'expelled.writers', partitions: [0, 1, 2, 3] }
+    expect(notes).toMatchObject([joined, joined])
+    await admin.disconnect()
+    await storing.close()
+    expect(log.writing?.partitions).toEqual([])
+    await log.close()
   })
 
   it('says how far the writers are behind', async () => {

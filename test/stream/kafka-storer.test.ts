@@ -7,7 +7,7 @@ import { nameTopics } from '../../stream/kafka/topics.ts'
 import { NOTHING_STORED } from '../support/kafka.ts'
 import { point } from './entries.ts'
 
-const JOINED = { payload: { memberAssignment: {} } }
+const JOINED = { payload: { memberAssignment: { 'test.points': [0, 1] } } }
 
 /** A consumer of kafkajs that the test controls. */
 function createConsumer() {
@@ -15,7 +15,13 @@ function createConsumer() {
   let eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => {}
   const committed: { partition: number; offset: string }[] = []
   const consumer = {
-    events: { CRASH: 'crash', GROUP_JOIN: 'join', HEARTBEAT: 'heartbeat', FETCH_START: 'fetch' },
+    events: {
+      CRASH: 'crash',
+      GROUP_JOIN: 'join',
+      HEARTBEAT: 'heartbeat',
+      FETCH: 'fetch',
+      REQUEST_TIMEOUT: 'request-timeout',
+    },
     on: (event: string, listener: (event: unknown) => void) => void listeners.set(event, listener),
     connect: async () => {},
     subscribe: async () => {},
@@ -32,6 +38,7 @@ function createConsumer() {
     consumer,
     committed,
     join: () => listeners.get('join')?.(JOINED),
+    beat: () => listeners.get('heartbeat')?.({}),
     hand(partition: number, offset: number) {
       const writer = createRecordWriter()
       writer.add(point(partition, offset), [])
@@ -55,12 +62,16 @@ describe("A writer's offsets", () => {
 
   async function start() {
     const fake = createConsumer()
+    const unread = new Map<number, number>()
+    const errors: unknown[] = []
     const storing = createStorer({
       createClient: () => ({
         kafka: { consumer: () => fake.consumer as unknown as Consumer } as unknown as KafkaClient['kafka'],
         cut: () => {},
         end: () => {},
       }),
+      findUnread: async () => unread,
+      onNote: () => {},
       retries: 0,
       ask: async () => new Map() as never,
       stored: NOTHING_STORED,
@@ -70,7 +81,7 @@ describe("A writer's offsets", () => {
       sender: { send: async () => {}, close: async () => {} },
       handler: async () => new Map(),
       unstoredSince: new Map(),
-      onError: () => {},
+      onError: error => void errors.push(error),
     })
     await vi.advanceTimersByTimeAsync(10)
     const end = async () => {
@@ -78,7 +89,7 @@ describe("A writer's offsets", () => {
       await vi.advanceTimersByTimeAsync(5_000)
       await closing
     }
-    return { ...fake, end }
+    return { ...fake, unread, errors, end }
   }
 
   it('are committed twice a second, the last of each partition', async () => {
@@ -130,6 +141,24 @@ describe("A writer's offsets", () => {
     refuse(refused())
     await vi.advanceTimersByTimeAsync(2_000)
     expect(committed).toEqual([])
+    await end()
+  })
+
+  it('are those of a new consumer when a partition stands still, though its member is known', async () => {
+    const { beat, unread, errors, end } = await start()
+    const goOn = async (seconds: number) => {
+      for (let second = 0; second < seconds; second++) {
+        beat()
+        await vi.advanceTimersByTimeAsync(1_000)
+      }
+    }
+    unread.set(1, 7)
+    await goOn(50)
+    unread.set(1, 8)
+    await goOn(40)
+    expect(errors).toEqual([])
+    await goOn(20)
+    expect(errors.map(String)).toEqual(['Error: The consumer does not read partition 1, which has records'])
     await end()
   })
 })

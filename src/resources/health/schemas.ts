@@ -34,7 +34,7 @@ export const getReadiness = {
     ...open,
     summary: 'Whether the process can work',
     description:
-      "Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop. `clock` is false where its clock is more than 2 s from the database's, which counts: it is ready all the same.",
+      "Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop. `clock` is false where its clock is more than 2 s from the database's, which counts: it is ready all the same. `writer` is false where a writer of the cluster tier has had no place in the writers' group for a minute.",
     response: {
       200: readiness.describe('Ready'),
       ...failures(400),
