@@ -26,7 +26,7 @@ export const listGeofenceEvents = operation({
   access: 'view/geofence',
   tags: ['Geofences'],
   summary: 'What crossed which geofence when, newest first',
-  description: `Of geofences and of subjects that the caller may both see; it takes \`view/location\` too. Each crossing is there once,
+  description: `Of geofences and of subjects that the caller may both see, a device by the vehicle that it was on then; it takes \`view/location\` too. Each crossing is there once,
 whatever came late or twice. One that late points have refuted stays with \`retracted: true\`. Kept for one year, and as
 long as the geofence is there. \`search\` looks into its name.`,
   querystring: listQuery(GEOFENCE_EVENT_SORTS, '-at').extend({
