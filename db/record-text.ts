@@ -1,6 +1,6 @@
 import type { Values } from './schema/data-records.ts'
 import type { Field } from './schema/flows.ts'
-import { uniqueValue } from './unique-value.ts'
+import { uniqueName, uniqueValue } from './unique-value.ts'
 
 /** A data record as it is stored: in texts, so that a thread without a database can build it as well. */
 export interface RecordText {
@@ -13,6 +13,8 @@ export interface RecordText {
 /** The value of a unique field, in the form in which it is compared. */
 export interface UniqueValue {
   field: string
+  /** The name under which it is entered. */
+  name: string
   value: string
 }
 
@@ -26,7 +28,7 @@ export function uniqueValues(fields: readonly Field[], data: Values): UniqueValu
   const found: UniqueValue[] = []
   for (const field of fields) {
     if (!field.unique || !Object.hasOwn(data, field.key)) continue
-    found.push({ field: field.key, value: uniqueValue(field, data[field.key]) })
+    found.push({ field: field.key, name: uniqueName(field), value: uniqueValue(field, data[field.key]) })
   }
   return found
 }

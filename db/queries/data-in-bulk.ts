@@ -2,6 +2,7 @@ import type { Queryable } from '../client.ts'
 import { searchText } from '../record-text.ts'
 import type { Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
+import { uniqueName } from '../unique-value.ts'
 import { insertKeys, type NewKey, type NewRecord, newKeys, type TakenValue } from './data.ts'
 import type { DataType } from './data-types.ts'
 
@@ -35,7 +36,7 @@ export async function findRecordsByKey(
     `SELECT k.value, d.id AS "_id", d.data FROM ${FOUND_KEYS}
      CROSS JOIN LATERAL (SELECT id, data FROM data_records d
        WHERE d.organization_id = $1 AND d.id = k.record_id LIMIT 1 ${hold}) d`,
-    [organizationId, dataTypeId, field.key, values],
+    [organizationId, dataTypeId, uniqueName(field), values],
   )
   return new Map(rows.map(({ value, _id, data }) => [value, { _id, data }]))
 }
@@ -45,14 +46,14 @@ export async function lockRecordsByKey(
   tx: Queryable,
   organizationId: string,
   dataTypeId: string,
-  field: string,
+  field: Field,
   values: readonly string[],
 ): Promise<Map<string, string>> {
   const rows = await tx.query<{ value: string; id: string }>(
     `SELECT k.value, d.id FROM ${FOUND_KEYS}
      CROSS JOIN LATERAL (SELECT id FROM data_records d
        WHERE d.organization_id = $1 AND d.id = k.record_id LIMIT 1 FOR KEY SHARE OF d) d`,
-    [organizationId, dataTypeId, field, values],
+    [organizationId, dataTypeId, uniqueName(field), values],
   )
   return new Map(rows.map(({ value, id }) => [value, id]))
 }
@@ -91,7 +92,7 @@ export async function updateRecords(
       [
         organizationId,
         type._id,
-        leaving.map(({ field }) => field),
+        leaving.map(({ name }) => name),
         leaving.map(({ value }) => value),
         leaving.map(({ recordId }) => recordId),
       ],

@@ -68,6 +68,17 @@ async function deleteAllTouched(tx: Queryable, organizationId: string, dataTypeI
   ])
 }
 
+/** The fields whose rules are being changed. They may become references. */
+export function listChangingFields(
+  db: Queryable,
+  organizationId: string,
+): Promise<{ dataTypeId: string; key: string }[]> {
+  return db.query(
+    `SELECT data_type_id AS "dataTypeId", unnest(keys) AS key FROM data_type_changes WHERE organization_id = $1`,
+    [organizationId],
+  )
+}
+
 export async function hasTypeChange(
   tx: Queryable,
   organizationId: string,
@@ -126,7 +137,7 @@ export async function deleteKeysBefore(
   touched: readonly Touched[],
 ): Promise<void> {
   const keys = touched.flatMap(({ _id, before }) =>
-    uniqueValues(fields, before).map(({ field, value }) => ({ _id, field, value })),
+    uniqueValues(fields, before).map(({ name, value }) => ({ _id, name, value })),
   )
   if (keys.length === 0) return
   await tx.query(
@@ -136,14 +147,14 @@ export async function deleteKeysBefore(
     [
       organizationId,
       dataTypeId,
-      keys.map(({ field }) => field),
+      keys.map(({ name }) => name),
       keys.map(({ value }) => value),
       keys.map(({ _id }) => _id),
     ],
   )
 }
 
-/** Deletes some of the unique values of a field. Returns their number. */
+/** Deletes some of the unique values with this `uniqueName`. Returns their number. */
 export async function deleteSomeKeys(
   tx: Queryable,
   organizationId: string,

@@ -51,7 +51,7 @@ export async function insertKeys(
 ): Promise<TakenValue[]> {
   if (keys.length === 0) return []
   const sorted = [...keys].sort(
-    (a, b) => compare(a.field, b.field) || compare(a.value, b.value) || compare(a.recordId, b.recordId),
+    (a, b) => compare(a.name, b.name) || compare(a.value, b.value) || compare(a.recordId, b.recordId),
   )
   const [inserted] = await tx.query<{ count: number }>(
     `WITH inserted AS (
@@ -61,7 +61,7 @@ export async function insertKeys(
     [
       organizationId,
       dataTypeId,
-      sorted.map(({ field }) => field),
+      sorted.map(({ name }) => name),
       sorted.map(({ value }) => value),
       sorted.map(({ recordId }) => recordId),
     ],
@@ -79,16 +79,17 @@ export async function listTakenValues(
   if (keys.length === 0) return []
   return tx.query(
     `SELECT w.record_id AS "recordId", w.field, k.record_id AS "takenBy"
-     FROM unnest($3::text[], $4::text[], $5::uuid[]) AS w(field, value, record_id)
+     FROM unnest($3::text[], $4::text[], $5::uuid[], $6::text[]) AS w(name, value, record_id, field)
      CROSS JOIN LATERAL (SELECT record_id FROM data_keys
-       WHERE organization_id = $1 AND data_type_id = $2 AND field = w.field AND value = w.value LIMIT 1) k
+       WHERE organization_id = $1 AND data_type_id = $2 AND field = w.name AND value = w.value LIMIT 1) k
      WHERE k.record_id <> w.record_id`,
     [
       organizationId,
       dataTypeId,
-      keys.map(({ field }) => field),
+      keys.map(({ name }) => name),
       keys.map(({ value }) => value),
       keys.map(({ recordId }) => recordId),
+      keys.map(({ field }) => field),
     ],
   )
 }
@@ -109,22 +110,8 @@ async function deleteKeys(
     `DELETE FROM data_keys k USING unnest($3::text[], $4::text[]) AS w(field, value)
      WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = w.field AND k.value = w.value
        AND k.record_id = $5`,
-    [organizationId, dataTypeId, given.map(({ field }) => field), given.map(({ value }) => value), _id],
+    [organizationId, dataTypeId, given.map(({ name }) => name), given.map(({ value }) => value), _id],
   )
-}
-
-/** Releases all values of a field that is no longer unique. */
-export async function deleteKeysOfField(
-  tx: Queryable,
-  organizationId: string,
-  dataTypeId: string,
-  field: string,
-): Promise<void> {
-  await tx.query('DELETE FROM data_keys WHERE organization_id = $1 AND data_type_id = $2 AND field = $3', [
-    organizationId,
-    dataTypeId,
-    field,
-  ])
 }
 
 /** New records with identifiers in the given order. */
@@ -233,18 +220,18 @@ export async function findRecord(
   return row ?? null
 }
 
-/** The record that has this value of a unique field, or null. */
+/** The record that has this unique value, which is entered under a name, or null. */
 export async function findRecordByKey(
   db: Queryable,
   organizationId: string,
   dataTypeId: string,
-  field: string,
+  name: string,
   value: string,
 ): Promise<DataRecord | null> {
   const [row] = await db.query<DataRecord>(
     `SELECT ${RECORD_COLUMNS} FROM data_keys k JOIN data_records d ON d.id = k.record_id AND d.organization_id = $1
      WHERE k.organization_id = $1 AND k.data_type_id = $2 AND k.field = $3 AND k.value = $4`,
-    [organizationId, dataTypeId, field, value],
+    [organizationId, dataTypeId, name, value],
   )
   return row ?? null
 }
@@ -288,19 +275,20 @@ export interface RecordsAfter {
   after: string | null
   /** The fields whose values are needed. */
   keys: readonly string[]
-  /** Only records that were not written since a change of the type began (`db/queries/data-type-changes.ts`). */
-  untouched: boolean
   limit: number
   /** Returns fewer than `limit` if their texts and numbers exceed this, but at least one. */
   maxBytes: number
 }
 
-/** The records of a type in the order of their identifiers, after one of them. */
+/**
+ * The records of a type that were not written since a change of the type began (`db/queries/data-type-changes.ts`), in the
+ * order of their identifiers, after one of them.
+ */
 export function listRecordsAfter(
   db: Queryable,
   organizationId: string,
   dataTypeId: string,
-  { after, keys, untouched, limit, maxBytes }: RecordsAfter,
+  { after, keys, limit, maxBytes }: RecordsAfter,
 ): Promise<NewRecord[]> {
   return db.query(
     `SELECT id AS "_id",
@@ -311,12 +299,12 @@ export function listRecordsAfter(
        FROM (
          SELECT id, data, search FROM data_records
          WHERE organization_id = $1 AND data_type_id = $2 AND ($4::uuid IS NULL OR id > $4)
-           AND (NOT $5 OR NOT EXISTS (SELECT FROM data_type_touched t
-             WHERE t.organization_id = $1 AND t.data_type_id = $2 AND t.record_id = data_records.id))
-         ORDER BY id LIMIT $6
+           AND NOT EXISTS (SELECT FROM data_type_touched t
+             WHERE t.organization_id = $1 AND t.data_type_id = $2 AND t.record_id = data_records.id)
+         ORDER BY id LIMIT $5
        ) asked
-     ) fitting WHERE before IS NULL OR before < $7 ORDER BY id`,
-    [organizationId, dataTypeId, keys, after, untouched, limit, maxBytes],
+     ) fitting WHERE before IS NULL OR before < $6 ORDER BY id`,
+    [organizationId, dataTypeId, keys, after, limit, maxBytes],
   )
 }
 

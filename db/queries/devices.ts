@@ -103,7 +103,7 @@ export function listDevices(
   const { where, values, add } = conditions()
   where.push('d.deleted_at IS NULL')
   if (visible) add(isVisible('?'), visible)
-  if (filter.hubIds) add('d.hub_id = ANY(?::uuid[])', filter.hubIds)
+  if (filter.hubIds) add(`${hubOfDevice('d')} = ANY(?::uuid[])`, filter.hubIds)
   if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
   return readPage(
     tx,
@@ -193,9 +193,12 @@ export async function mountDevice(
   )
   const ids = ending.map(({ id }) => id)
   // The clock, not the transaction's start: a transaction that waited for another comes after it.
+  // After the device's earlier mounts, so that they never overlap.
   const [now] = await tx.query<{ at: string }>(
-    `SELECT greatest(clock_timestamp(), max(mounted_at))::text AS at FROM mounts WHERE id = ANY($1::uuid[])`,
-    [ids],
+    `SELECT greatest(clock_timestamp(), max(mounted_at), max(unmounted_at))::text AS at FROM (
+       (SELECT mounted_at, unmounted_at FROM mounts WHERE device_id = $2 ORDER BY mounted_at DESC LIMIT 1)
+       UNION ALL SELECT mounted_at, unmounted_at FROM mounts WHERE id = ANY($1::uuid[])) m`,
+    [ids, deviceId],
   )
   await tx.query('UPDATE mounts SET unmounted_at = $2 WHERE id = ANY($1::uuid[])', [ids, now?.at])
   if (!vehicleId) return true

@@ -25,7 +25,7 @@ export interface GeofenceEventFilter {
   to: Date | undefined
 }
 
-/** The crossings whose geofence and subject are both visible. */
+/** The crossings whose geofence is visible, and whose subject was when it crossed. */
 export function listGeofenceEvents(
   tx: Queryable,
   visibility: Visibility,
@@ -35,7 +35,7 @@ export function listGeofenceEvents(
   const { where, values, add } = conditions()
   where.push('f.deleted_at IS NULL')
   if (visibility.hubIds) add('(f.hub_id IS NULL OR f.hub_id = ANY(?::uuid[]))', visibility.hubIds)
-  where.push(visibleCondition('s', visibility, value => `$${values.push(value)}`))
+  where.push(visibleCondition('s', visibility, value => `$${values.push(value)}`, 'e.at'))
   if (filter.geofenceIds) add('e.geofence_id = ANY(?::uuid[])', filter.geofenceIds)
   if (filter.subjectIds) add('e.subject_id = ANY(?::uuid[])', filter.subjectIds)
   if (filter.from) add('e.at >= ?', filter.from)
@@ -44,7 +44,7 @@ export function listGeofenceEvents(
   return readPage(tx, { ...listing, sorts: GEOFENCE_EVENT_SORTS, search: ['f.name'], countUpTo: 1_000 }, page)
 }
 
-/** Crossings with the hubs and teams that decide who may see them. */
+/** Crossings with the hubs, of their own time, and the teams that decide who may see them. */
 export async function listGeofenceEventsById(
   tx: Queryable,
   ids: readonly string[],
@@ -53,7 +53,7 @@ export async function listGeofenceEventsById(
     GeofenceEvent & { fenceHubId: string | null; hubIds: string[]; teamIds: string[] }
   >(
     `SELECT ${COLUMNS}, f.hub_id AS "fenceHubId",
-       coalesce((SELECT json_agg(b.hub_id) FROM (${hubsOfSubject('s')}) b), '[]') AS "hubIds",
+       coalesce((SELECT json_agg(b.hub_id) FROM (${hubsOfSubject('s', 'e.at')}) b), '[]') AS "hubIds",
        coalesce((SELECT json_agg(t.team_id) FROM team_users t WHERE t.user_id = s.id), '[]') AS "teamIds"
      FROM ${FROM}
      WHERE e.id = ANY($1::uuid[]) AND f.deleted_at IS NULL`,

@@ -1,5 +1,6 @@
 import type { Queryable } from '../client.ts'
-import { type Visibility, visibleCondition } from '../visibility.ts'
+import { scopeConditions, type Visibility, visibleCondition, visibleTimes } from '../visibility.ts'
+import { type Add, firstPoints, type HistoryFilter, NAMED, NAMES, tracks } from './history-tracks.ts'
 import {
   type HistoryKey,
   type HistorySubject,
@@ -18,18 +19,6 @@ import {
  * A statement reads at most some thousand points, as one text (`point-lines.ts`): each blocks PGlite for milliseconds,
  * and its bytes take memory.
  */
-export interface HistoryFilter {
-  /** Identifiers of users and devices. */
-  subjectIds: readonly string[]
-  vehicleIds: readonly string[]
-  /** Inclusive and exclusive, in milliseconds since 1970. */
-  from: number | null
-  to: number | null
-  /** West, south, east, north in degrees. */
-  bbox: readonly [number, number, number, number] | null
-  /** Whether points that are marked as anomalies count. */
-  includeAnomalies: boolean
-}
 
 export interface HistoryChunk {
   lines: Lines
@@ -67,32 +56,6 @@ const POINT_COLUMNS = (p: string) =>
     .map(column => `${p}.${column}`)
     .join(', ')
 
-/** A subject with its name. */
-const NAMED = `s.key, s.id, s.type, coalesce(d.name, u.name, '') AS name`
-const NAMES = 'LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id'
-
-/**
- * The subjects of the filter with the intervals that count: all of a subject's history, and that of a vehicle while a
- * device was mounted on it. Vehicles are included only on request: planning that takes 1.3 ms, as long as reading 1,000
- * points.
- */
-function tracks(visibility: Visibility, filter: HistoryFilter, add: (value: unknown) => string): string {
-  const seen = visibleCondition('s', visibility, add)
-  const subjects = `
-    SELECT ${NAMED}, '-infinity'::timestamptz AS since, 'infinity'::timestamptz AS until
-    FROM subjects s ${NAMES} WHERE s.organization_id = $1 AND s.id = ANY($2::uuid[]) AND ${seen}`
-  if (filter.vehicleIds.length === 0) return subjects
-  const seenVehicle = visibility.hubIds
-    ? `(v.hub_id IS NULL OR v.hub_id = ANY(${add(visibility.hubIds)}::uuid[]))`
-    : 'true'
-  return `${subjects}
-    UNION ALL
-    SELECT ${NAMED}, m.mounted_at, coalesce(m.unmounted_at, 'infinity')
-    FROM mounts m JOIN vehicles v ON v.id = m.vehicle_id JOIN subjects s ON s.id = m.device_id ${NAMES}
-    WHERE m.organization_id = $1 AND m.vehicle_id = ANY(${add(filter.vehicleIds)}::uuid[]) AND s.id <> ALL($2::uuid[])
-      AND ${seen} AND ${seenVehicle}`
-}
-
 /** The visible subjects of the filter, in order of their keys. */
 export async function listTracked(
   db: Queryable,
@@ -104,7 +67,8 @@ export async function listTracked(
   return db.query(`SELECT DISTINCT key, id, type, name FROM (${from}) t ORDER BY key`, values)
 }
 
-const SUBJECTS_JSON = `json_object_agg(key, json_build_object('id', id, 'type', type, 'name', name))`
+const SUBJECTS_JSON = `(SELECT json_object_agg(key, json_build_object('id', id, 'type', type, 'name', name))
+    FROM (SELECT DISTINCT key, id, type, name FROM tracks) s)`
 
 /** The answer of a statement: the number of points it examined, their lines if these fit, and their subjects. */
 interface Answer {
@@ -118,7 +82,7 @@ interface Answer {
 const fitting = (line: string, from: string, order: string, maxBytes: string) => `
   SELECT looked, octet_length(text) AS bytes,
     CASE WHEN octet_length(text) <= ${maxBytes}::int4 OR looked = 1 THEN text END AS text,
-    (SELECT ${SUBJECTS_JSON} FROM tracks) AS subjects
+    ${SUBJECTS_JSON} AS subjects
   FROM (SELECT count(*)::int4 AS looked, string_agg(${line}, '${LINE_END}' ORDER BY ${order}) AS text
     FROM (${from}) p) read`
 
@@ -171,26 +135,22 @@ export async function readHistory(
   const inside = isWanted(filter, add)
   const line = `CASE WHEN ${inside} THEN ${pointLine('p.subject_key', page.parts)} ELSE ${skippedLine('p.subject_key')} END`
   const sorted = `p.recorded_at ${order}, p.subject_key ${order}`
-  const only = page.subject === undefined ? '' : `WHERE s.key = ${add(page.subject)}::int4`
-  const from = `SELECT p.* FROM tracks s CROSS JOIN LATERAL (
-      SELECT * FROM points p
-      WHERE ${['p.subject_key = s.key', 'p.recorded_at >= s.since', 'p.recorded_at < s.until', ...conditions].join(' AND ')}
-      ORDER BY p.recorded_at ${order} LIMIT $3
-    ) p ${only} ORDER BY ${sorted} LIMIT $3`
+  const only = page.subject === undefined ? null : add(page.subject)
+  const from = firstPoints(visibility, filter, { ascending, conditions, only, rows: '$3' })
   const text = `WITH tracks AS MATERIALIZED (${tracks(visibility, filter, add)})
     ${fitting(line, from, sorted, add(page.maxBytes))}`
   return readFitting(rows, page.maxBytes, most => db.query<Answer>(text, values.with(2, most)))
 }
 
 /**
- * The range of longitudes of a subject's next points: the number `looked` at, those `wanted`, and the time `last`.
+ * The range of longitudes of a subject's next points, at most `most`: the number `looked` at, those `wanted`, and the time `last`.
  * 10,000 points take a fifth of the time of reading them.
  */
 export async function readLongitudes(
   db: Queryable,
   visibility: Visibility,
   filter: HistoryFilter,
-  page: { subject: number; order: 'asc' | 'desc'; after: number | null; rows: number },
+  page: { subject: number; order: 'asc' | 'desc'; after: number | null; rows: number; most: number },
 ): Promise<{
   looked: number
   wanted: number
@@ -204,19 +164,20 @@ export async function readLongitudes(
   const conditions = timeConditions(filter, add)
   if (page.after !== null)
     conditions.push(`p.recorded_at ${ascending ? '>' : '<'} to_timestamp(${add(page.after)}::float8 / 1000)`)
-  const sorted = `p.recorded_at ${ascending ? 'ASC' : 'DESC'}`
   const isAsked = isWanted(filter, add)
+  const isFirst =
+    page.most < page.rows
+      ? `AND count(*) FILTER (WHERE ${isAsked}) OVER (ORDER BY p.recorded_at ${ascending ? 'ASC' : 'DESC'}) <= ${add(page.most)}::int4`
+      : ''
+  const only = add(page.subject)
   const [row] = await db.query(
-    `SELECT count(*)::int4 AS looked, count(*) FILTER (WHERE asked)::int4 AS wanted,
+    `WITH tracks AS MATERIALIZED (${tracks(visibility, filter, add)})
+     SELECT count(*)::int4 AS looked, count(*) FILTER (WHERE asked)::int4 AS wanted,
        min(lng) FILTER (WHERE asked) AS west, max(lng) FILTER (WHERE asked) AS east,
        ${milliseconds(`${ascending ? 'max' : 'min'}(recorded_at)`)}::float8 AS last
      FROM (
-       SELECT p.recorded_at, ST_X(p.position) AS lng, ${isAsked} AS asked
-       FROM (${tracks(visibility, filter, add)}) s CROSS JOIN LATERAL (
-         SELECT * FROM points p
-         WHERE ${['p.subject_key = s.key', 'p.recorded_at >= s.since', 'p.recorded_at < s.until', ...conditions].join(' AND ')}
-         ORDER BY ${sorted} LIMIT $3
-       ) p WHERE s.key = ${add(page.subject)}::int4 ORDER BY ${sorted} LIMIT $3
+       SELECT p.recorded_at, ST_X(p.position) AS lng, ${isAsked} ${isFirst} AS asked
+       FROM (${firstPoints(visibility, filter, { ascending, conditions, only, rows: '$3' })}) p
      ) p`,
     values,
   )
@@ -231,12 +192,20 @@ export async function readPoints(
   maxBytes: number,
 ): Promise<{ lines: Lines; count: number }> {
   const values: unknown[] = [visibility.organizationId, [], [], maxBytes]
-  const seen = visibleCondition('s', visibility, value => `$${values.push(value)}`)
+  const add = (value: unknown) => `$${values.push(value)}`
+  const { hubIds } = visibility
+  const isSeen = [
+    's.organization_id = $1',
+    's.key = ANY($2::int4[])',
+    ...scopeConditions('s', visibility, add),
+  ]
   const from = `SELECT p.*, k.nth
     FROM unnest($2::int4[], $3::float8[]) WITH ORDINALITY k (key, at, nth) JOIN tracks s ON s.key = k.key
-      JOIN points p ON p.subject_key = k.key AND p.recorded_at = to_timestamp(k.at / 1000)`
+      JOIN points p ON p.subject_key = k.key AND p.recorded_at = to_timestamp(k.at / 1000)
+    ${hubIds ? 'WHERE p.recorded_at <@ s.times' : ''}`
   const text = `WITH tracks AS MATERIALIZED (
-      SELECT ${NAMED} FROM subjects s ${NAMES} WHERE s.organization_id = $1 AND s.key = ANY($2::int4[]) AND ${seen}
+      SELECT ${NAMED} ${hubIds ? `, ${visibleTimes('s', hubIds, add)} AS times` : ''} FROM subjects s ${NAMES}
+      WHERE ${isSeen.join(' AND ')}
     ) ${fitting(pointLine('p.subject_key'), from, 'nth', '$4')}`
   let count = keys.length
   const { lines } = await readFitting(keys.length, maxBytes, async most => {
@@ -249,7 +218,7 @@ export async function readPoints(
   return { lines, count }
 }
 
-function timeConditions({ from, to }: HistoryFilter, add: (value: unknown) => string): string[] {
+function timeConditions({ from, to }: HistoryFilter, add: Add): string[] {
   const conditions: string[] = []
   if (from !== null) conditions.push(`p.recorded_at >= to_timestamp(${add(from)}::float8 / 1000)`)
   if (to !== null) conditions.push(`p.recorded_at < to_timestamp(${add(to)}::float8 / 1000)`)
@@ -274,27 +243,33 @@ export async function readNewest(
     's.organization_id = $1',
     's.key > $2::int4',
     'd.deleted_at IS NULL',
-    visibleCondition('s', visibility, add),
+    ...scopeConditions('s', visibility, add),
   ]
+  const { hubIds } = visibility
   const from = filter.from === null ? null : `to_timestamp(${add(filter.from)}::float8 / 1000)`
   const to = filter.to === null ? null : `to_timestamp(${add(filter.to)}::float8 / 1000)`
   if (from) conditions.push(`p.recorded_at >= ${from}`)
   const { includeAnomalies } = filter
   // If the row is not the requested point, one descent of the index finds it.
-  const isRow = [to ? `n.recorded_at < ${to}` : 'true', includeAnomalies ? 'n.last_at IS NULL' : 'true'].join(
-    ' AND ',
-  )
-  const isOther = [
-    to ? `n.recorded_at >= ${to}` : 'false',
-    includeAnomalies ? 'n.last_at IS NOT NULL' : 'false',
-  ].join(' OR ')
-  const newest = `newest_fixes n ON n.subject_key = s.key CROSS JOIN LATERAL (
+  const isRow = [
+    'true',
+    ...(to ? [`n.recorded_at < ${to}`] : []),
+    ...(includeAnomalies ? ['n.last_at IS NULL'] : []),
+    ...(hubIds ? ['n.recorded_at <@ seen.times'] : []),
+  ].join(' AND ')
+  const others = [
+    `NOT (${isRow})`,
+    'o.subject_key = n.subject_key',
+    ...(to ? [`o.recorded_at < ${to}`] : []),
+    ...(from ? [`o.recorded_at >= ${from}`] : []),
+    ...(includeAnomalies ? [] : ['o.anomaly IS NULL']),
+    ...(hubIds ? ['o.recorded_at >= lower(span)', 'o.recorded_at < upper(span)'] : []),
+  ].join(' AND ')
+  const times = hubIds ? `CROSS JOIN LATERAL (SELECT ${visibleTimes('s', hubIds, add)} AS times) seen` : ''
+  const other = `SELECT ${POINT_COLUMNS('o')}, o.anomaly FROM points o WHERE ${others} ORDER BY o.recorded_at DESC LIMIT 1`
+  const newest = `newest_fixes n ON n.subject_key = s.key ${times} CROSS JOIN LATERAL (
        SELECT ${POINT_COLUMNS('n')}, NULL::text AS anomaly WHERE n.position IS NOT NULL AND ${isRow}
-       UNION ALL (
-         SELECT ${POINT_COLUMNS('o')}, o.anomaly FROM points o
-         WHERE (${isOther}) AND o.subject_key = n.subject_key ${to ? `AND o.recorded_at < ${to}` : ''}
-           ${from ? `AND o.recorded_at >= ${from}` : ''} ${includeAnomalies ? '' : 'AND o.anomaly IS NULL'}
-         ORDER BY o.recorded_at DESC LIMIT 1)
+       UNION ALL (${hubIds ? `SELECT o.* FROM unnest(seen.times) span CROSS JOIN LATERAL (${other}) o ORDER BY lower(span) DESC LIMIT 1` : other})
      ) p`
   const inside = filter.bbox ? withinBox(filter.bbox, add) : 'true'
   const line = `CASE WHEN ${inside} THEN ${pointLine('p.key')} ELSE ${skippedLine('p.key')} END`
@@ -318,7 +293,7 @@ export async function readPoint(
        json_build_object(s.key, json_build_object('id', s.id, 'type', s.type, 'name', '')) AS subjects
      FROM subjects s JOIN points p ON p.subject_key = s.key
      WHERE s.organization_id = $1 AND s.id = $2 AND p.recorded_at = to_timestamp($3::float8 / 1000)
-       AND ${visibleCondition('s', visibility, value => `$${values.push(value)}`)}`,
+       AND ${visibleCondition('s', visibility, value => `$${values.push(value)}`, 'p.recorded_at')}`,
     values,
   )
   return row ? new Lines(row.text ?? '', 1, row.subjects ?? {}) : null
@@ -327,7 +302,7 @@ export async function readPoint(
 /** The condition for an examined point to match. */
 function isWanted(
   { bbox, includeAnomalies }: Pick<HistoryFilter, 'bbox' | 'includeAnomalies'>,
-  add: (value: unknown) => string,
+  add: Add,
 ): string {
   const conditions = [
     ...(bbox ? [withinBox(bbox, add)] : []),
@@ -337,7 +312,7 @@ function isWanted(
 }
 
 /** A box that crosses the antimeridian has its west east of its east, and consists of two boxes. */
-function withinBox(bbox: readonly [number, number, number, number], add: (value: unknown) => string): string {
+function withinBox(bbox: readonly [number, number, number, number], add: Add): string {
   const [west, south, east, north] = bbox.map(degrees => `${add(degrees)}::float8`)
   const latitude = `ST_Y(p.position) BETWEEN ${south} AND ${north}`
   const longitude =

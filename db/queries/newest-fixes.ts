@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { HUB_OF_MOUNT, MOUNTS, type Past } from '../visibility.ts'
 
 /** The newest fix of a subject as a live process keeps it. */
 export interface NewestFix {
@@ -61,21 +62,41 @@ export interface SubjectInfo {
   name: string
   /** Its hubs, as in `hubsOfSubject`; joined here, since a start reads all subjects. */
   hubIds: string[]
+  /** For a device that is on a vehicle, or was at its newest fix or later: what decides who sees its fixes. */
+  past: Past | null
   /** The teams of a user. */
   teamIds: string[]
   /** A deleted device or a removed user is shown to no live client. */
   gone: boolean
 }
 
+/**
+ * The mounts of a device that ended after its newest fix, since earlier ones decide about no fix to come; an hour more, since
+ * a process may be behind the table. At most these: earlier fixes belong to a hub that nobody has access to.
+ */
+const PAST_MOUNTS = 20
+const PAST = `(SELECT json_build_object(
+    'hubIds', CASE WHEN d.hub_id IS NULL THEN '[]'::json ELSE json_build_array(d.hub_id) END,
+    'mounts', json_agg(json_build_object('since', CASE WHEN nth < ${PAST_MOUNTS} THEN since ELSE -1e15 END, 'until', until,
+      'hubId', CASE WHEN nth < ${PAST_MOUNTS} THEN hub_id::text ELSE 'unknown' END) ORDER BY nth))
+  FROM (
+    SELECT row_number() OVER (ORDER BY m.mounted_at DESC, m.unmounted_at DESC) AS nth, ${HUB_OF_MOUNT} AS hub_id,
+      extract(epoch FROM m.mounted_at)::float8 * 1000 AS since, extract(epoch FROM m.unmounted_at)::float8 * 1000 AS until
+    FROM ${MOUNTS} WHERE m.device_id = d.id AND ${HUB_OF_MOUNT} IS NOT NULL
+      AND coalesce(m.unmounted_at, 'infinity') > coalesce(f.recorded_at - interval '1 hour', '-infinity')
+    ORDER BY m.mounted_at DESC, m.unmounted_at DESC LIMIT ${PAST_MOUNTS}) m
+  HAVING count(*) > 0)`
+
 const SUBJECTS = `SELECT s.key AS subject, s.id AS "subjectId", s.type AS "subjectType",
     s.organization_id AS "organizationId", coalesce(v.name, d.name, u.name, '') AS name,
     CASE WHEN coalesce(v.hub_id, d.hub_id) IS NOT NULL THEN json_build_array(coalesce(v.hub_id, d.hub_id)) ELSE coalesce(
       (SELECT json_agg(h.hub_id ORDER BY h.hub_id) FROM user_hubs h WHERE h.user_id = u.id), '[]') END AS "hubIds",
     coalesce((SELECT json_agg(t.team_id ORDER BY t.team_id) FROM team_users t WHERE t.user_id = u.id), '[]')
-      AS "teamIds",
+      AS "teamIds", ${PAST} AS past,
     (d.id IS NULL AND u.id IS NULL) OR d.deleted_at IS NOT NULL AS gone
   FROM subjects s LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id
-  LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted_at IS NULL LEFT JOIN vehicles v ON v.id = m.vehicle_id`
+  LEFT JOIN mounts m ON m.device_id = d.id AND m.unmounted_at IS NULL LEFT JOIN vehicles v ON v.id = m.vehicle_id
+  LEFT JOIN newest_fixes f ON f.subject_key = s.key`
 
 export async function listSubjects(db: Queryable, keys: readonly number[]): Promise<SubjectInfo[]> {
   return db.query(`${SUBJECTS} WHERE s.key = ANY($1::int4[])`, [keys])

@@ -167,6 +167,25 @@ export interface RejectionPageRequest {
   reason: string | null
 }
 
+const ID = `r.log_partition || '-' || r.log_offset || '-' || r.ordinal`
+const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** What was sent holds places, and the point that won a conflict is one. */
+export interface RejectionVisibility {
+  /** The subjects: devices in these hubs or without a hub (null means every hub), and users likewise. */
+  hubIds: readonly string[] | null
+  /** Whether places of any subject are shown. */
+  seesPlaces: boolean
+}
+
+/** Payload and stored point of rejection `r` of subject `s`, if the place of then is visible. */
+function placesOf({ hubIds, seesPlaces }: RejectionVisibility, add: (value: unknown) => string): string {
+  if (!seesPlaces) return 'NULL::text AS payload, NULL::jsonb AS stored'
+  const at = `coalesce((r.stored ->> 'timestamp')::timestamptz, r.received_at)`
+  const isSeen = visibleCondition('s', { subjectIds: null, teamIds: [], hubIds }, add, at)
+  return `CASE WHEN ${isSeen} THEN r.payload END AS payload, CASE WHEN ${isSeen} THEN r.stored END AS stored`
+}
+
 /**
  * A page of a subject's last rejections, newest first, and their total numbers by reason. `next` is the start of the
  * next page, null on the last.
@@ -174,6 +193,7 @@ export interface RejectionPageRequest {
 export async function listRejections(
   tx: Queryable,
   subjectId: string,
+  visibility: RejectionVisibility,
   page: RejectionPageRequest,
 ): Promise<{
   rejections: RejectionRow[]
@@ -181,20 +201,28 @@ export async function listRejections(
   counts: { [reason: string]: number }
 }> {
   const [partition = null, offset = null, ordinal = null] = page.before?.id.split('-') ?? []
+  const values: unknown[] = [
+    subjectId,
+    page.limit,
+    page.before?.receivedAt ?? null,
+    partition,
+    offset,
+    ordinal,
+    page.reason,
+  ]
+  const places = placesOf(visibility, value => `$${values.push(value)}`)
   const found = await tx.query<RejectionRow & { stored: unknown }>(
-    `SELECT log_partition || '-' || log_offset || '-' || ordinal AS _id, reason, message, "index", topic, payload,
-       "receivedAt", stored
+    `SELECT ${ID} AS _id, r.reason, r.message, r."index", r.topic, r."receivedAt", ${places}
      FROM (
-       SELECT *, to_char(received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "receivedAt"
-       FROM rejections
+       SELECT *, ${RECEIVED} AS "receivedAt" FROM rejections r
        WHERE subject_key = (SELECT key FROM subjects WHERE id = $1) AND received_at > now() - ${KEPT_FOR}
-       ORDER BY received_at DESC, log_partition DESC, log_offset DESC, ordinal DESC LIMIT ${KEPT}
-     ) last
+       ORDER BY ${NEWEST_FIRST} LIMIT ${KEPT}
+     ) r JOIN subjects s ON s.key = r.subject_key
      WHERE ($3::text IS NULL
-         OR ("receivedAt", log_partition, log_offset, ordinal) < ($3, $4::int4, $5::int8, $6::int4))
-       AND ($7::text IS NULL OR reason = $7)
-     ORDER BY "receivedAt" DESC, log_partition DESC, log_offset DESC, ordinal DESC LIMIT $2::int4 + 1`,
-    [subjectId, page.limit, page.before?.receivedAt ?? null, partition, offset, ordinal, page.reason],
+         OR (r."receivedAt", r.log_partition, r.log_offset, r.ordinal) < ($3, $4::int4, $5::int8, $6::int4))
+       AND ($7::text IS NULL OR r.reason = $7)
+     ORDER BY r."receivedAt" DESC, r.log_partition DESC, r.log_offset DESC, r.ordinal DESC LIMIT $2::int4 + 1`,
+    values,
   )
   const counts = await tx.query<{ reason: string; count: number }>(
     'SELECT reason, count FROM rejection_counts WHERE subject_key = (SELECT key FROM subjects WHERE id = $1)',
@@ -214,24 +242,12 @@ export interface NamedRejectionRow extends RejectionRow {
 }
 
 /**
- * The subjects whose rejections the caller sees: devices in these hubs or without a hub (null means every hub), and
- * users likewise.
- */
-export interface RejectionVisibility {
-  hubIds: readonly string[] | null
-  seesUsers: boolean
-}
-
-const ID = `r.log_partition || '-' || r.log_offset || '-' || r.ordinal`
-const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-
-/**
- * The same for all visible subjects, optionally of one reason. A look into each subject's index finds those with the
+ * The same for all visible subjects, users among them if places are shown, optionally of one reason. A look into each subject's index finds those with the
  * newest rejections of all; no others have a place on the page, and only of these more is read.
  */
 export async function listAllRejections(
   tx: Queryable,
-  { hubIds, seesUsers }: RejectionVisibility,
+  visibility: RejectionVisibility,
   page: RejectionPageRequest,
 ): Promise<{
   rejections: NamedRejectionRow[]
@@ -240,6 +256,7 @@ export async function listAllRejections(
 }> {
   const values: unknown[] = []
   const add = (value: unknown) => `$${values.push(value)}`
+  const { hubIds, seesPlaces: seesUsers } = visibility
   const through = visibleCondition('s', { subjectIds: null, teamIds: [], hubIds }, add)
   const visible = `SELECT s.key, s.id, s.type, coalesce(d.name, u.name) AS name
     FROM subjects s LEFT JOIN devices d ON d.id = s.id AND d.deleted_at IS NULL LEFT JOIN users u ON u.id = s.id
@@ -272,8 +289,8 @@ export async function listAllRejections(
        WHERE EXISTS (${counted}) ORDER BY ${NEWEST_FIRST} LIMIT ${limit}
      )
      SELECT ${ID} AS _id, v.id AS "subjectId", v.type AS "subjectType", v.name AS "subjectName", r.reason, r.message,
-       r."index", r.topic, r.payload, ${RECEIVED} AS "receivedAt", r.stored
-     FROM v CROSS JOIN LATERAL (${newest(limit)}) r ORDER BY ${NEWEST_FIRST} LIMIT ${limit}`,
+       r."index", r.topic, ${RECEIVED} AS "receivedAt", ${placesOf(visibility, add)}
+     FROM v JOIN subjects s ON s.key = v.key CROSS JOIN LATERAL (${newest(limit)}) r ORDER BY ${NEWEST_FIRST} LIMIT ${limit}`,
     values,
   )
   return {

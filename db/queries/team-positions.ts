@@ -43,7 +43,7 @@ export interface TeamPosition {
 
 /**
  * The newest fixes of the members of these teams, and of the devices on the vehicles that they drive, as far as every
- * one of the visibilities, all of one organization, shows them and they are at most a day old; without those of the
+ * one of the visibilities, all of one organization, shows them, now and at their time, and they are at most a day old; without those of the
  * given devices and users.
  */
 export async function listTeamPositions(
@@ -55,7 +55,11 @@ export async function listTeamPositions(
   limit: number,
 ): Promise<TeamPosition[]> {
   const values: unknown[] = [organizationId, teamIds, not, limit]
-  const seen = visibilities.map(one => visibleCondition('s', one, value => `$${values.push(value)}`))
+  const add = (value: unknown) => `$${values.push(value)}`
+  const seen = visibilities.flatMap(one => [
+    visibleCondition('s', one, add),
+    visibleCondition('s', one, add, 'f.recorded_at'),
+  ])
   return db.query(
     `WITH members AS (
        SELECT DISTINCT user_id AS id FROM team_users WHERE organization_id = $1 AND team_id = ANY($2::uuid[])

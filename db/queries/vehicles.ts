@@ -110,7 +110,7 @@ export async function updateVehicle(
     .where(eq(vehicles.id, id))
 }
 
-/** Deletes a vehicle with its mounts; the devices and their histories stay. */
+/** Deletes a vehicle and ends its mounts; the devices and their histories stay. */
 export async function deleteVehicle(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(vehicles).where(eq(vehicles.id, id))
 }

@@ -35,7 +35,10 @@ export const mounts = pgTable('mounts', {
   id: uuid('id').primaryKey(),
   organizationId: uuid('organization_id').notNull(),
   deviceId: uuid('device_id').notNull(),
-  vehicleId: uuid('vehicle_id').notNull(),
+  /** Null once the vehicle is deleted. */
+  vehicleId: uuid('vehicle_id'),
+  /** The hub that a deleted vehicle had. */
+  hubId: uuid('hub_id'),
   mountedAt: timestamp('mounted_at', { withTimezone: true }).notNull().defaultNow(),
   unmountedAt: timestamp('unmounted_at', { withTimezone: true }),
   mountedBy: uuid('mounted_by'),

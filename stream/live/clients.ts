@@ -35,7 +35,7 @@ type Shown = Position & { info: SubjectInfo }
 interface Group {
   key: string
   organizationId: string
-  matches: (info: SubjectInfo, lat: number, lng: number) => boolean
+  matches: ReturnType<typeof createView>
   /** The view's digest for cursors; it changes with the visibility version. */
   digest: () => string
   shown: Set<Position>
@@ -231,7 +231,7 @@ function isNamed(position: Position): position is Shown {
 }
 
 function isIn(matches: Group['matches'], position: Position): position is Shown {
-  return isNamed(position) && matches(position.info, position.fix.lat, position.fix.lng)
+  return isNamed(position) && matches(position.info, position.fix)
 }
 
 function partition<T>(items: readonly T[], test: (item: T) => boolean): [T[], T[]] {

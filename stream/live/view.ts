@@ -1,4 +1,4 @@
-import type { SubjectInfo } from '../../db/queries/newest-fixes.ts'
+import type { NewestFix, SubjectInfo } from '../../db/queries/newest-fixes.ts'
 import { createVisibilityTest, type Visibility } from '../../db/visibility.ts'
 
 /** A live client's own selection. Keys are ANDed, values ORed. */
@@ -10,18 +10,18 @@ export interface Filter {
   bbox?: readonly [number, number, number, number]
 }
 
-/** Visibility and filter combined into one test of a subject at a place. */
-export function createView(
-  visibility: Visibility,
-  filter: Filter,
-): (info: SubjectInfo, lat: number, lng: number) => boolean {
+/** A place and its time. */
+type Fix = Pick<NewestFix, 'lat' | 'lng' | 'recordedAt'>
+
+/** Visibility and filter combined into one test of a subject at a place: both subject and fix have to be visible. */
+export function createView(visibility: Visibility, filter: Filter): (info: SubjectInfo, fix: Fix) => boolean {
   const isVisible = createVisibilityTest(visibility)
   const wanted = filter.subjectIds && new Set(filter.subjectIds)
   const hubs = filter.hubIds && new Set(filter.hubIds)
   const teams = filter.teamIds && new Set(filter.teamIds)
   const { bbox } = filter
-  return (info, lat, lng) => {
-    if (info.gone || !isVisible(info)) return false
+  return (info, { lat, lng, recordedAt }) => {
+    if (info.gone || !isVisible(info) || !isVisible(info, recordedAt)) return false
     if (wanted && !wanted.has(info.subjectId)) return false
     if (hubs && !info.hubIds.some(id => hubs.has(id))) return false
     if (teams && !info.teamIds.some(id => teams.has(id))) return false

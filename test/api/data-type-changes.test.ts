@@ -37,6 +37,84 @@ async function createCodes(server: { url: string }, owner: Client, name: string)
   }
 }
 
+const PEOPLE = 6_000
+const TEAMS = 20
+const person = (comparison: 'text' | 'email', link: object) => [
+  { key: 'email', label: 'E-mail', type: comparison, unique: true },
+  { key: 'team', label: 'Team', ...link },
+]
+const TEXT = { type: 'text' }
+
+/** A type of people with unique texts that are e-mail addresses, and texts that are identifiers of teams. */
+async function createPeople(server: { url: string }, owner: Client, name: string) {
+  const make = async (path: string, body: object): Promise<string> => {
+    const answer = await owner.post(path, body)
+    expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(201)
+    return answer.body.data._id
+  }
+  const teamTypeId = await make('/data-type', {
+    name: `${name} teams`,
+    fields: [{ key: 'name', label: 'Name', type: 'text' }],
+  })
+  const teams: string[] = []
+  for (let at = 0; at < TEAMS; at++)
+    teams.push(await make('/data', { dataTypeId: teamTypeId, data: { name: `T${at}` } }))
+  const dataTypeId = await make('/data-type', { name, fields: person('text', TEXT) })
+  const rows = Array.from({ length: PEOPLE }, (_, row) => `P${row}@example.com,${teams[row % TEAMS]}`)
+  const imported = await importFile(server, owner, ['E-mail,Team', ...rows].join('\n'), { dataTypeId })
+  expect(imported.created).toBe(PEOPLE)
+  return {
+    teams,
+    change: (comparison: 'text' | 'email', link: object = TEXT) =>
+      owner.put(`/data-type/${dataTypeId}`, { name, fields: person(comparison, link) }),
+    reference: { type: 'reference', dataTypeId: teamTypeId },
+    add: async (email: string, team = teams[0]) =>
+      (await owner.post('/data', { dataTypeId, data: { email, team } })).status,
+    addTeam: () => make('/data', { dataTypeId: teamTypeId, data: { name: 'New' } }),
+    remove: async (id: string) => (await owner.delete(`/data/${id}`)).status,
+  }
+}
+
+function describeLinks(get: () => { server: { url: string }; owner: Client }): void {
+  it('compares unique values anew, while others write and delete', async () => {
+    const { server, owner } = get()
+    const people = await createPeople(server, owner, 'People')
+    expect(await people.add('p1@example.com'), 'texts differ by case').toBe(201)
+    expect((await people.change('email')).status).toBe(409)
+    const { data } = (await owner.get('/data?dataTypeName=People&filter[email]=p1@example.com')).body
+    expect(await people.remove(data[0]._id)).toBe(200)
+    const [changed, added] = await Promise.all([people.change('email'), people.add('New@example.com')])
+    expect([changed.status, added]).toEqual([200, 201])
+    for (const taken of ['p2@EXAMPLE.com', 'NEW@example.com', `p${PEOPLE - 1}@example.com`])
+      expect([taken, await people.add(taken)]).toEqual([taken, 409])
+    expect((await people.change('text')).status).toBe(200)
+    for (const free of ['p2@EXAMPLE.com', 'NEW@example.com'])
+      expect([free, await people.add(free)]).toEqual([free, 201])
+    expect(await people.add('P2@example.com')).toBe(409)
+  })
+
+  it('makes texts references, of which none leads to a record that somebody deletes meanwhile', async () => {
+    const { server, owner } = get()
+    const people = await createPeople(server, owner, 'Linked')
+    const unused = [await people.addTeam(), await people.addTeam(), await people.addTeam()]
+    let under = true
+    const changing = people.change('text', people.reference).finally(() => {
+      under = false
+    })
+    const deleted: number[] = []
+    for (let at = 0; under || at < TEAMS; at++) {
+      deleted.push(await people.remove(people.teams[at % TEAMS] as string))
+      const free = unused.pop()
+      if (free) expect(await people.remove(free)).toBe(200)
+    }
+    const changed = await changing
+    // A record that was deleted before the change began is one to which the text leads no more.
+    expect(changed.status === 200).toBe(!deleted.includes(200))
+    if (changed.status !== 200) expect(changed.body.conflicts.count).toBeGreaterThan(0)
+    else expect(await people.add('last@example.com', '01a00000-0000-7000-8000-000000000000')).toBe(400)
+  })
+}
+
 function describeUniqueness(get: () => { server: { url: string }; owner: Client }): void {
   it('counts what is written while it makes a field unique: new values, other ones, and those given up', async () => {
     const { server, owner } = get()
@@ -83,6 +161,7 @@ function describeUniqueness(get: () => { server: { url: string }; owner: Client 
 describe('A change of a data type beside others who write', () => {
   const { server, database, owner } = useOrganization()
   describeUniqueness(() => ({ server, owner }))
+  describeLinks(() => ({ server, owner }))
 
   it('that a process has not finished leaves nothing half on', async context => {
     if (!database.url) return context.skip('The database is open in one process alone')
@@ -191,6 +270,7 @@ describe('A change of a data type, on the embedded database', () => {
   })
 
   describeUniqueness(() => ({ server, owner }))
+  describeLinks(() => ({ server, owner }))
 
   it('has the session for a step at a time', async () => {
     const figures = await readFigures(server)

@@ -220,6 +220,19 @@ describe('A history as a file', () => {
       [200, 300, 400],
     ].map(line => line.map(n => new Date(minutes(n)).toISOString()))
     expect(cut.properties.coordTimes).toEqual(times)
+    // A file that ends before the crossing is not cut, and each of its lines has two positions.
+    for (const [limit, type, lengths] of [
+      [1, 'LineString', []],
+      [2, 'MultiLineString', [2, 2]],
+    ] as const) {
+      const { geometry, properties } = await readLines(`deviceId=${ferry.id}&limit=${limit}`)
+      expect([limit, geometry.type, geometry.coordinates.length]).toEqual([limit, type, 2])
+      if (type === 'LineString') continue
+      expect(geometry.coordinates.map(line => line.length)).toEqual(lengths)
+      expect(properties.coordTimes.map(line => line.length)).toEqual(lengths)
+    }
+    const simplified = await readLines(`deviceId=${ferry.id}&limit=1&simplify=1`)
+    for (const line of simplified.geometry.coordinates) expect(line).toHaveLength(2)
 
     // Back and forth, also on the antimeridian itself, and for the first time at the end of 10,000 points.
     const wide = await createDevice(owner, 'Wide')

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../db/client.ts'
-import { type HistoryFilter, readHistory } from '../../db/queries/history.ts'
+import { readHistory } from '../../db/queries/history.ts'
+import type { HistoryFilter } from '../../db/queries/history-tracks.ts'
 import type { HistoryKey } from '../../db/queries/point-lines.ts'
 import type { Visibility } from '../../db/visibility.ts'
 import { writeJson } from '../../src/resources/location-history/formats/json.ts'

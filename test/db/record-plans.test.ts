@@ -95,14 +95,14 @@ describe('A batch of an import reads its own records alone, where the statistics
     [
       'that it refers to',
       async tx => {
-        const held = await lockRecordsByKey(tx, organizationId, dataTypeId, 'id', values)
+        const held = await lockRecordsByKey(tx, organizationId, dataTypeId, field('id'), values)
         expect(held.size).toBe(ASKED)
       },
     ],
     [
       'that have its values',
       async tx => {
-        const wanted = values.map(value => ({ field: 'other', value, recordId: newId() }))
+        const wanted = values.map(value => ({ field: 'other', name: 'other', value, recordId: newId() }))
         const taken = await listTakenValues(tx, organizationId, dataTypeId, wanted)
         expect(taken).toHaveLength(ASKED)
       },

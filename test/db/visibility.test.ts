@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ChangeEvent, type Database, newId, notify, type Queryable } from '../../db/client.ts'
 import { insertDevice } from '../../db/queries/devices.ts'
 import { listSubjectsOf } from '../../db/queries/newest-fixes.ts'
-import { createVisibilityTest, visibleCondition } from '../../db/visibility.ts'
+import {
+  createVisibilityTest,
+  scopeConditions,
+  type Visibility,
+  visibleCondition,
+  visibleTimes,
+} from '../../db/visibility.ts'
 import {
   createTestDatabase,
   openTestDatabase,
@@ -136,14 +142,27 @@ describe.each(['pglite', 'postgres'] as const)('A change of visibility on %s', k
         `INSERT INTO vehicles (organization_id, id, name, hub_id) VALUES ($1, $2, 'V', $3)`,
         vehicles.map(id => [id, hubs[random(8)] ?? null]),
       )
-      // Some are mounted, some were mounted until now.
-      await each(
-        `INSERT INTO mounts (organization_id, id, device_id, vehicle_id, unmounted_at)
-         VALUES ($1, $2, $3, $4, CASE WHEN $5 THEN now() END)`,
-        vehicles.map((id, at) => [newId(), devices[at], id, random(3) === 0]),
-      )
+      // Devices change vehicles at random minutes of the past. Some are still mounted, some vehicles are deleted.
+      const minute = (nth: number) => new Date(Date.UTC(2026, 0, 1, 0, nth))
+      const isTaken = new Set<string>()
+      for (const device of devices) {
+        let nth = random(3)
+        for (const vehicle of some([...vehicles, ...vehicles])) {
+          const [since, until] = [nth, nth + random(4)]
+          const isOpen = nth > 6 && !isTaken.has(vehicle)
+          if (isOpen) isTaken.add(vehicle)
+          const times = [minute(since), isOpen ? null : minute(until)]
+          await each(
+            'INSERT INTO mounts (organization_id, id, device_id, vehicle_id, mounted_at, unmounted_at) VALUES ($1, $2, $3, $4, $5, $6)',
+            [[newId(), device, vehicle, ...times]],
+          )
+          if (isOpen) break
+          nth = until + random(2)
+        }
+      }
+      await tx.query('DELETE FROM vehicles WHERE id = ANY($1::uuid[])', [vehicles.slice(0, 2)])
       const subjects = await listSubjectsOf(tx, organizationId)
-      for (let round = 0; round < 200; round++) {
+      for (let round = 0; round < 60; round++) {
         const visibility = {
           organizationId,
           subjectIds: round % 3 === 0 ? null : some([...users, ...devices]),
@@ -157,11 +176,47 @@ describe.each(['pglite', 'postgres'] as const)('A change of visibility on %s', k
           values,
         )
         const isVisible = createVisibilityTest(visibility)
-        const expected = subjects.filter(isVisible).map(({ subjectId }) => subjectId)
+        const expected = subjects.filter(subject => isVisible(subject)).map(({ subjectId }) => subjectId)
         expect(found.map(({ id }) => id).sort(), JSON.stringify(visibility)).toEqual(expected.sort())
+        // What each of them recorded at each time, by the three forms of the rule.
+        const times = Array.from({ length: 12 }, (_, nth) => minute(nth).getTime())
+        const seen = await findSeen(tx, organizationId, visibility, times)
+        const remembered = times.flatMap(at =>
+          subjects
+            .filter(subject => isVisible(subject, at))
+            .map(({ subjectId, subjectType }) => `${at} ${subjectType} ${subjectId}`),
+        )
+        expect(seen.by('condition'), JSON.stringify(visibility)).toEqual(remembered.sort())
+        expect(seen.by('times'), JSON.stringify(visibility)).toEqual(remembered)
       }
       throw rollBack
     })
     await expect(work).rejects.toBe(rollBack)
   })
 })
+
+/** Which subjects may be seen at each of the times, in milliseconds, by a condition and by the visible times. */
+async function findSeen(
+  tx: Queryable,
+  organizationId: string,
+  visibility: Visibility,
+  times: readonly number[],
+) {
+  const values: unknown[] = [organizationId, times]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const { hubIds } = visibility
+  const scope = scopeConditions('s', visibility, add).join(' AND ') || 'true'
+  const rows = await tx.query<{ at: number; name: string; condition: boolean; times: boolean }>(
+    `SELECT t.ms AS at, concat(s.type, ' ', s.id) AS name, ${visibleCondition('s', visibility, add, 't.at')} AS condition,
+       ${scope} AND ${hubIds ? `t.at <@ ${visibleTimes('s', hubIds, add)}` : 'true'} AS times
+     FROM subjects s CROSS JOIN (SELECT ms, to_timestamp(ms / 1000) AS at FROM unnest($2::float8[]) ms) t
+     WHERE s.organization_id = $1`,
+    values,
+  )
+  const by = (rule: 'condition' | 'times') =>
+    rows
+      .filter(row => row[rule])
+      .map(({ at, name }) => `${at} ${name}`)
+      .sort()
+  return { by }
+}

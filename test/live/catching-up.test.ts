@@ -25,6 +25,7 @@ function createProcess() {
       organizationId: 'org',
       name: 'Van',
       hubIds: [],
+      past: null,
       teamIds: [],
       gone: false,
     },

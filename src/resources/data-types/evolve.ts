@@ -1,13 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Database, Queryable } from '../../../db/client.ts'
 import { currentDemand, withDemand } from '../../../db/demand.ts'
-import {
-  deleteKeysOfField,
-  insertKeys,
-  listRecordsAfter,
-  type NewRecord,
-  newKeys,
-} from '../../../db/queries/data.ts'
+import { insertKeys, listRecordsAfter, type NewRecord, newKeys } from '../../../db/queries/data.ts'
 import {
   beginTypeChange,
   deleteKeysBefore,
@@ -21,6 +15,7 @@ import {
 } from '../../../db/queries/data-type-changes.ts'
 import { type DataType, findDataType, type NewDataType } from '../../../db/queries/data-types.ts'
 import type { Field } from '../../../db/schema/flows.ts'
+import { uniqueName } from '../../../db/unique-value.ts'
 import { conflict, RequestError } from '../../http/errors.ts'
 import { listBrokenReferences } from '../data/check.ts'
 import { checkValue } from '../data/values.ts'
@@ -31,7 +26,8 @@ import { type Change, type Contradiction, changedFields, listContradicting, mayC
  *
  * 1. A change begins in a transaction that excludes other writers. From then on a trigger notes every written record.
  * 2. The records are checked in steps, between which others may write. Values of fields that become unique are entered
- *    in `data_keys`, where nothing looks up values of a field that is not unique. Noted records are skipped.
+ *    in `data_keys`, where nothing looks up values of a field that is not unique. Records that new references lead to can
+ *    no longer be deleted. Noted records are skipped.
  * 3. Noted records are checked in steps as well, until few are left.
  * 4. One transaction, which excludes other writers, checks the rest of them and changes the type.
  *
@@ -88,10 +84,9 @@ export async function prepareChange(
 
 /** Checks the remaining records, in the transaction of the change, which holds the type FOR UPDATE. */
 export async function applyChange(tx: Queryable, prepared: Prepared, now: DataType): Promise<void> {
-  const { type, changes, change } = prepared
+  const { type, change } = prepared
   if (!isSame(now, type)) throw new TypeChanged()
   if (!change) return
-  const { organizationId } = change
   await hold(tx, change)
   const found = createReport()
   for (;;) {
@@ -99,17 +94,6 @@ export async function applyChange(tx: Queryable, prepared: Prepared, now: DataTy
     found.add(contradictions)
     if (looked === 0) break
   }
-  const compared = changes.filter(isComparedAnew)
-  const linked = changes.filter(({ after }) => after?.type === 'reference')
-  for (const { key } of compared) await deleteKeysOfField(tx, organizationId, type._id, key)
-  await eachStep(tx, change, [...compared, ...linked], false, async records => {
-    const fields = compared.flatMap(({ after }) => after ?? [])
-    const taken = await insertKeys(tx, organizationId, type._id, newKeys(fields, records))
-    found.add([
-      ...(await listBroken(tx, organizationId, linked, records, 'FOR KEY SHARE')),
-      ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
-    ])
-  })
   found.check()
   await deleteTypeChange(tx, change)
 }
@@ -117,7 +101,7 @@ export async function applyChange(tx: Queryable, prepared: Prepared, now: DataTy
 /** After the change: deletes the values of fields that are no longer unique, in steps. */
 export async function settleChange(db: Database, { changes, change }: Prepared): Promise<void> {
   if (!change) return
-  const left = changes.filter(({ before, after }) => before?.unique && !after?.unique)
+  const left = changes.flatMap(({ before, after }) => (before && isNewlyUnique(before, after) ? before : []))
   await inSteps(db, () => deleteUnused(db, change, left))
 }
 
@@ -126,7 +110,7 @@ export async function abandonChange(db: Database, { changes, change }: Prepared)
   if (!change) return
   await withDemand({ lane: 'background', owner: change.organizationId }, async () => {
     await db.system.transaction(tx => deleteTypeChange(tx, change))
-    await deleteUnused(db, change, changes.filter(becomesUnique))
+    await deleteUnused(db, change, newlyUnique(changes))
   })
 }
 
@@ -137,12 +121,12 @@ export class TypeChanged extends RequestError {
   }
 }
 
-const becomesUnique = ({ before, after }: Change) => Boolean(after?.unique && !before?.unique)
-/** Whether its values stay unique but are compared differently: e-mail addresses are compared without case. */
-const isComparedAnew = ({ before, after }: Change) =>
-  Boolean(before?.unique && after?.unique && (before.type === 'email') !== (after.type === 'email'))
-const fieldsOf = (changes: readonly Change[]): Field[] =>
-  changes.filter(becomesUnique).flatMap(({ after }) => after ?? [])
+/** Whether a field is unique, and the other rule does not enter its values under the same name. */
+const isNewlyUnique = (field: Field, other: Field | undefined) =>
+  field.unique && !(other?.unique && uniqueName(other) === uniqueName(field))
+/** The fields that become unique, or are compared differently from now on: e-mail addresses are compared without case. */
+const newlyUnique = (changes: readonly Change[]): Field[] =>
+  changes.flatMap(({ before, after }) => (after && isNewlyUnique(after, before) ? after : []))
 
 const isSame = (one: DataType, other: DataType) => one.updatedAt.getTime() === other.updatedAt.getTime()
 async function hold(tx: Queryable, change: TypeChange): Promise<void> {
@@ -162,21 +146,21 @@ function inSteps<T>(db: Database, work: () => Promise<T>): Promise<T> {
 async function lookThrough(db: Database, { changes, change }: Prepared): Promise<void> {
   if (!change) return
   const { organizationId, dataTypeId } = change
-  const unique = fieldsOf(changes)
-  for (const { key } of unique) {
+  const unique = newlyUnique(changes)
+  for (const field of unique) {
     await untilNone(() =>
       db.system.transaction(async tx => {
         await hold(tx, change)
-        return deleteSomeKeys(tx, organizationId, dataTypeId, key, KEYS_AT_ONCE)
+        return deleteSomeKeys(tx, organizationId, dataTypeId, uniqueName(field), KEYS_AT_ONCE)
       }),
     )
   }
   const found = createReport()
-  await eachStep(db.system, change, changes, true, async (records, tx) => {
+  await eachStep(db.system, change, changes, async (records, tx) => {
     const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
     found.add([
       ...listContradicting(changes, records),
-      ...(await listBroken(tx, organizationId, changes, records, '')),
+      ...(await listBroken(tx, organizationId, changes, records)),
       ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
     ])
   })
@@ -216,12 +200,13 @@ async function lookAtSome(
 ): Promise<{ last: string | null; looked: number; contradictions: Contradiction[] }> {
   const { organizationId, dataTypeId } = change as TypeChange
   const touched = await listTouched(tx, change as TypeChange, after, STEP.limit)
-  const unique = fieldsOf(changes)
+  const unique = newlyUnique(changes)
   await deleteKeysBefore(tx, change as TypeChange, unique, touched)
   const records = touched.flatMap(({ _id, data }) => (data ? [{ _id, data }] : []))
   const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
   const contradictions = [
     ...listContradicting(changes, records),
+    ...(await listBroken(tx, organizationId, changes, records)),
     ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
   ]
   const contradicting = new Set(contradictions.map(({ id }) => id))
@@ -242,15 +227,15 @@ async function lookAtSome(
 async function deleteUnused(
   db: Database,
   { organizationId, dataTypeId }: TypeChange,
-  changes: readonly Change[],
+  fields: readonly Field[],
 ): Promise<void> {
-  for (const { key } of changes) {
+  for (const name of fields.map(uniqueName)) {
     await untilNone(() =>
       db.system.transaction(async tx => {
         const type = await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
-        const isUsed = type?.fields.some(field => field.key === key && field.unique)
+        const isUsed = type?.fields.some(field => field.unique && uniqueName(field) === name)
         if (!type || isUsed || (await hasTypeChange(tx, organizationId, dataTypeId))) return 0
-        return deleteSomeKeys(tx, organizationId, dataTypeId, key, KEYS_AT_ONCE)
+        return deleteSomeKeys(tx, organizationId, dataTypeId, name, KEYS_AT_ONCE)
       }),
     )
   }
@@ -285,18 +270,13 @@ function createReport() {
   }
 }
 
-/**
- * Goes through the records with their values of the changed fields. Untouched ones use a transaction for each step,
- * touched ones that of `db`.
- */
+/** Goes through the untouched records with their values of the changed fields, in a transaction for each step. */
 async function eachStep(
-  db: Queryable | Database['system'],
+  db: Database['system'],
   change: TypeChange,
   changes: readonly Change[],
-  untouched: boolean,
   look: (records: readonly NewRecord[], tx: Queryable) => Promise<void>,
 ): Promise<void> {
-  if (changes.length === 0) return
   const keys = changes.map(({ key }) => key)
   for (let last: string | null = null; ; ) {
     const step = async (tx: Queryable) => {
@@ -305,24 +285,25 @@ async function eachStep(
         ...STEP,
         after: last,
         keys,
-        untouched,
       })
       if (records.length > 0) await look(records, tx)
       return records.at(-1)?._id ?? null
     }
-    last = 'transaction' in db ? await db.transaction(step) : await step(db)
+    last = await db.transaction(step)
     if (last === null) return
     await setImmediate()
   }
 }
 
-/** References that lead to no record, or to a record of another type. */
+/**
+ * References that lead to no record, or to a record of another type. The others cannot be deleted any more: they are locked
+ * until the step commits, and then whoever deletes one finds the field among those that change (`listChangingFields`).
+ */
 async function listBroken(
   tx: Queryable,
   organizationId: string,
   changes: readonly Change[],
   records: readonly NewRecord[],
-  lock: '' | 'FOR KEY SHARE',
 ): Promise<Contradiction[]> {
   const fields = changes.flatMap(({ after }) => (after?.type === 'reference' ? [after] : []))
   const readable = records.map(({ _id, data }) => ({
@@ -334,6 +315,6 @@ async function listBroken(
       }),
     ),
   }))
-  const broken = await listBrokenReferences(tx, organizationId, { fields }, readable, lock)
+  const broken = await listBrokenReferences(tx, organizationId, { fields }, readable)
   return broken.map(({ recordId, key }) => ({ id: recordId, key }))
 }

@@ -10,8 +10,9 @@ import {
   type Sort,
 } from '../../../db/queries/page.ts'
 import { readRecordsInSteps } from '../../../db/queries/records-in-steps.ts'
+import type { UniqueValue } from '../../../db/record-text.ts'
 import type { Field } from '../../../db/schema/flows.ts'
-import { uniqueValue } from '../../../db/unique-value.ts'
+import { uniqueName, uniqueValue } from '../../../db/unique-value.ts'
 import { inQuery, invalid } from '../../http/errors.ts'
 import { type DataAccess, restrictedFields, visibleKeys } from './access.ts'
 import { checkValue } from './values.ts'
@@ -201,11 +202,13 @@ function readFilter(field: Field, text: string, nameOf: (path: string) => string
 }
 
 /** Converts a primary key in a path to its stored form; null if the field cannot have such a value. */
-export function readPrimaryKey(type: DataType, text: string): { field: string; value: string } | null {
+export function readPrimaryKey(type: DataType, text: string): UniqueValue | null {
   const field = type.fields.find(({ key }) => key === type.primaryKey)
   if (!field) return null
   const checked = checkValue(field, field.type === 'number' && text.trim() !== '' ? Number(text) : text)
-  return 'value' in checked ? { field: field.key, value: uniqueValue(field, checked.value) } : null
+  return 'value' in checked
+    ? { field: field.key, name: uniqueName(field), value: uniqueValue(field, checked.value) }
+    : null
 }
 
 /** The type that a request names, by its identifier or its name; null if it names none. */

@@ -89,7 +89,7 @@ export function dataRoutes(app: App, { db }: Services): void {
       // Finding a record by a hidden value would confirm the value.
       const byKey =
         key && !access.hides(type._id, key.field)
-          ? await findRecordByKey(db.system, organizationId, type._id, key.field, key.value)
+          ? await findRecordByKey(db.system, organizationId, type._id, key.name, key.value)
           : null
       const record = byKey ?? (isUuid(dataId) ? await findRecord(db.system, organizationId, dataId) : null)
       if (!record || record.dataTypeId !== type._id) throw notFound('data')

@@ -8,6 +8,7 @@ import {
   newRecords,
   updateRecord,
 } from '../../../db/queries/data.ts'
+import { listChangingFields } from '../../../db/queries/data-type-changes.ts'
 import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { insertEvents } from '../../../db/queries/webhook-events.ts'
@@ -104,7 +105,9 @@ export async function removeRecord(tx: Queryable, caller: Caller, recordId: stri
       .filter(field => field.type === 'reference' && (field.dataTypeId ?? type._id) === type._id)
       .map(({ key }) => ({ dataTypeId: _id, key })),
   )
-  const ids = await listReferring(tx, organizationId, record._id, fields, NAMED)
+  // The record is locked: a change of rules that begins after this waits for it, and finds it deleted.
+  const changing = await listChangingFields(tx, organizationId)
+  const ids = await listReferring(tx, organizationId, record._id, [...fields, ...changing], NAMED)
   if (ids.length > 0) {
     throw new RequestError('in-use', 'Other records refer to this one. Change them first.', {
       conflicts: { count: ids.length, ids },

@@ -64,7 +64,10 @@ export const listDevices = operation({
   summary: 'The devices of the organization',
   description: `Those of the caller's hubs and of none, newest first; Owner and Admin see every one.`,
   querystring: listQuery(DEVICE_SORTS, '-createdAt').extend({
-    hubId: z.string().optional().describe('Hubs, separated by commas'),
+    hubId: z
+      .string()
+      .optional()
+      .describe('Hubs, separated by commas: that of its vehicle while it is mounted, else its own'),
     vehicleId: z.string().optional().describe('Vehicles, separated by commas'),
   }),
   response: { 200: list(device) },

@@ -26,7 +26,7 @@ export const listGeofenceEvents = operation({
   access: 'view/geofence',
   tags: ['Geofences'],
   summary: 'Crossings of geofences, newest first',
-  description: `Only if the caller may see both the geofence and the subject; this also needs \`view/location\`. Each crossing is there once,
+  description: `Only if the caller may see both the geofence and the subject, a device by the vehicle that it was on then; this also needs \`view/location\`. Each crossing is there once,
 whatever came late or twice. One that late points have refuted stays with \`retracted: true\`. Kept for one year, and as
 long as the geofence is there. \`search\` looks into its name.`,
   querystring: listQuery(GEOFENCE_EVENT_SORTS, '-at').extend({

@@ -250,7 +250,7 @@ async function findReferences(
     // Finding a record by a hidden value would confirm the value.
     const records =
       other && otherKey && !access.hides(other._id, otherKey.key)
-        ? await lockRecordsByKey(tx, organizationId, other._id, otherKey.key, [
+        ? await lockRecordsByKey(tx, organizationId, other._id, otherKey, [
             ...new Set(byKey.flatMap(([, names]) => names)),
           ])
         : new Map<string, string>()

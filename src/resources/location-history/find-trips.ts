@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../db/client.ts'
-import { type HistoryFilter, readHistory } from '../../../db/queries/history.ts'
+import { readHistory } from '../../../db/queries/history.ts'
+import type { HistoryFilter } from '../../../db/queries/history-tracks.ts'
 import type { HistoryKey } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
 import { invalid } from '../../http/errors.ts'

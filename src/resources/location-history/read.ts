@@ -1,12 +1,12 @@
 import type { Queryable } from '../../../db/client.ts'
 import {
   type HistoryChunk,
-  type HistoryFilter,
   listTracked,
   readHistory,
   readLongitudes,
   readNewest,
 } from '../../../db/queries/history.ts'
+import type { HistoryFilter } from '../../../db/queries/history-tracks.ts'
 import { type HistoryKey, Lines } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
 import { invalid } from '../../http/errors.ts'
@@ -57,7 +57,7 @@ export async function readTracks(db: Queryable, request: HistoryRequest): Promis
     return {
       ...reading,
       hasGap: (_, from, to) => isGap(from, to),
-      mayCross: subject => spansHalf(db, request, subject),
+      mayCross: (subject, most) => spansHalf(db, request, subject, most),
     }
   }
   const { keys, rest, outlines } = await findShape(db, visibility, filter, { ...request, enough: MAX_KEPT })
@@ -78,20 +78,25 @@ export async function readTracks(db: Queryable, request: HistoryRequest): Promis
   }
 }
 
-/** Points read in one statement. Fewer are read if fewer are needed, but more than these, because some may not match. */
+/** Points read in one statement. If fewer are needed, more than these are read, because some may not match. */
 const STEP_POINTS = 10_000
 const MIN_STEP_POINTS = 1_000
 
 /**
- * Whether the points of a subject in a file span more than half of the globe. The first bytes of a line say whether it
- * is cut, which may only be known at its last point.
+ * Whether the points of a subject in a file, which has room for `most`, span more than half of the globe. The first bytes
+ * of a line say whether it is cut, which may only be known at its last point.
  */
-async function spansHalf(db: Queryable, request: HistoryRequest, subject: number): Promise<boolean> {
-  const { visibility, filter, order, limit } = request
-  let [west, east, left] = [180, -180, limit]
+async function spansHalf(
+  db: Queryable,
+  request: HistoryRequest,
+  subject: number,
+  most: number,
+): Promise<boolean> {
+  const { visibility, filter, order } = request
+  let [west, east, left] = [180, -180, most]
   for (let after: number | null = null; ; ) {
     const rows = Math.min(STEP_POINTS, Math.max(MIN_STEP_POINTS, left))
-    const read = await readLongitudes(db, visibility, filter, { subject, order, after, rows })
+    const read = await readLongitudes(db, visibility, filter, { subject, order, after, rows, most: left })
     west = Math.min(west, read.west ?? west)
     east = Math.max(east, read.east ?? east)
     if (mayCross(west, east)) return true

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { HistoryFilter } from '../../../db/queries/history.ts'
+import type { HistoryFilter } from '../../../db/queries/history-tracks.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { cursorKey, readCursor } from '../../http/cursors.ts'
 import { invalid } from '../../http/errors.ts'

@@ -63,7 +63,7 @@ export function locationHistoryRoutes(app: App, { db, log, metrics, scheduler }:
     const format = FORMATS[query.format]
     reply.header('content-disposition', `attachment; filename="location-history.${format.extension}"`)
     return streams.send(request, reply, format.type, async () =>
-      writeFile(format, await readTracks(db.system, history)),
+      writeFile(format, history.limit, await readTracks(db.system, history)),
     ) as never
   })
 

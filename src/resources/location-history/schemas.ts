@@ -162,7 +162,8 @@ export const listPoints = operation({
   summary: 'The points of subjects in order of time',
   description: `Without a subject: the newest point of each that the caller may see, with \`to\` the newest before
 it. A vehicle's points are those of its devices while they were mounted. Who sees whose follows the role's scope, the
-teams and the hubs.
+teams and the hubs: what a device recorded on a vehicle belongs to the vehicle's hub, also after it was taken off, and everything else to
+its own.
 
 A fix that implies more than 100 m/s both from the one before it and to the one after it is marked \`anomaly: speed\`, one
 that is less accurate than the organization's \`settings.maxAccuracy\` \`accuracy\`. It is left out here and of trips, and is no

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Queryable } from '../../../db/client.ts'
-import { type HistoryFilter, readHistory, readPoints } from '../../../db/queries/history.ts'
+import { readHistory, readPoints } from '../../../db/queries/history.ts'
+import type { HistoryFilter } from '../../../db/queries/history-tracks.ts'
 import { type HistoryKey, type Lines, VALUE } from '../../../db/queries/point-lines.ts'
 import type { Visibility } from '../../../db/visibility.ts'
 import { createOutlines, type Outlines } from './outline.ts'

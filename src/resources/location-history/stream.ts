@@ -99,15 +99,17 @@ export async function* writeList(
 /** Points subject by subject, with facts about each track that are known before. */
 export interface Tracks extends Reading {
   hasGap(subject: number, from: number, to: number): boolean
-  mayCross(subject: number): Promise<boolean>
+  /** Of the first points of a subject, at most so many. */
+  mayCross(subject: number, most: number): Promise<boolean>
 }
 
 /** Writes points as a file; the points of each subject must be consecutive. */
-export async function* writeFile(format: FileFormat, reading: Tracks): AsyncGenerator<string> {
+export async function* writeFile(format: FileFormat, limit: number, reading: Tracks): AsyncGenerator<string> {
   yield format.begin()
   let track: TrackWriter | undefined
   let subject: number | undefined
   let tracks = 0
+  let written = 0
   const take = (lines: Lines, most: number) => lines.take(most)
   for (let points = await reading.next(take); points; points = await reading.next(take)) {
     for (const run of groupBySubject(points)) {
@@ -117,12 +119,13 @@ export async function* writeFile(format: FileFormat, reading: Tracks): AsyncGene
         const { key } = first.subject
         track = format.createTrack(first.subject, tracks++, {
           hasGap: (from, to) => reading.hasGap(key, from, to),
-          mayCross: format.cutsLines === true && (await reading.mayCross(key)),
+          mayCross: format.cutsLines === true && (await reading.mayCross(key, limit - written)),
         })
         subject = key
         yield track.begin()
       }
       yield (track as TrackWriter).add(run)
+      written += run.length
     }
   }
   if (track) yield* track.end()

@@ -12,14 +12,6 @@ import * as operations from './schemas.ts'
 
 const seesPositions = ({ permissionDetails }: Caller) => scopeOf(permissionDetails, 'view/location') === 'all'
 
-interface Sent {
-  payload: string | null
-  stored?: unknown
-}
-
-/** The reason alone, for callers who see the device but not its places: the payload and `stored` contain places. */
-const withoutPlaces = <T extends Sent>({ stored: _, ...rest }: T) => ({ ...rest, payload: null })
-
 /** The rejected messages of a device or of a user's app. */
 export function rejectionRoutes(app: App, { db }: Services): void {
   /** Answers a page of them. `check` throws if the caller may not see the subject. */
@@ -33,21 +25,19 @@ export function rejectionRoutes(app: App, { db }: Services): void {
     const before = readCursor(cursor, operations.rejectionCursor)
     const { rejections, next, counts } = await db.tenant(caller.organizationId, async tx => {
       await check(tx)
-      return listRejections(tx, subjectId, { limit, before, reason })
+      return listRejections(tx, subjectId, { hubIds: caller.hubIds, seesPlaces }, { limit, before, reason })
     })
-    const shown = seesPlaces ? rejections : (rejections as Sent[]).map(withoutPlaces)
-    return { ...page(shown as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
+    return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
   }
 
   app.get('/rejections', operations.listRejections, async ({ caller, query }) => {
     const { limit, reason = null } = query
     const before = readCursor(query.cursor, operations.rejectionCursor)
-    const seesUsers = seesPositions(caller)
+    const visibility = { hubIds: caller.hubIds, seesPlaces: seesPositions(caller) }
     const { rejections, next, counts } = await db.tenant(caller.organizationId, tx =>
-      listAllRejections(tx, { hubIds: caller.hubIds, seesUsers }, { limit, before, reason }),
+      listAllRejections(tx, visibility, { limit, before, reason }),
     )
-    const shown = seesUsers ? rejections : (rejections as Sent[]).map(withoutPlaces)
-    return { ...page(shown as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
+    return { ...page(rejections as never[], { limit, nextCursor: next && writeCursor(next) }), counts }
   })
 
   app.get('/device/:id/rejections', operations.listDeviceRejections, ({ caller, params, query }) =>

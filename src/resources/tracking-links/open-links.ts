@@ -11,7 +11,7 @@ import { visibilityOf as taskVisibilityOf } from '../tasks/present.ts'
 /** A link that shows its subject at this moment. */
 export interface OpenLink extends LinkTarget {
   name: string
-  /** Its subject, and nothing else. */
+  /** Its subject, and nothing that its creator may not see of it. */
   visibility: Visibility
 }
 
@@ -57,11 +57,12 @@ export async function listOpenLinks(
     const { permissionDetails } = standing
     if (!scopeOf(permissionDetails, 'create/tracking-link') || !scopeOf(permissionDetails, 'view/location'))
       return []
-    if (!createVisibilityTest(visibilityOf({ ...standing, organizationId, userId }))(subject)) return []
+    const seen = visibilityOf({ ...standing, organizationId, userId })
+    if (!createVisibilityTest(seen)(subject)) return []
     if (link.task && (link.task.isDone || !scopeOf(permissionDetails, 'view/task'))) return []
     if (link.task && !isTaskVisible(taskVisibilityOf({ ...standing, userId }, 'view/task'), link.task))
       return []
-    const visibility = { organizationId, subjectIds: [subjectId], teamIds: [], hubIds: null }
+    const visibility = { ...seen, subjectIds: [subjectId], teamIds: [] }
     return [{ ...link, name: subject.name, visibility }]
   })
 }

@@ -70,6 +70,8 @@ export function createTrackers(
     const { name } = link
     if (name !== tracker.link.name) tracker.socket.send(JSON.stringify({ type: 'name', name }))
     tracker.link = link
+    if (JSON.stringify(link.visibility) !== JSON.stringify(tracker.client.visibility))
+      clients.changeVisibility(tracker.client, link.visibility)
     if (after !== before) tracker.socket.send(`{"type":"destination","destination":${after}}`)
   }
 
