@@ -120,7 +120,14 @@ export async function findDevice(tx: Queryable, id: string, visible: Visible): P
 
 export async function insertDevice(
   tx: Queryable,
-  device: { organizationId: string; name: string; hubId: string | null; keyHash: Buffer; keyBy?: string },
+  device: {
+    organizationId: string
+    name: string
+    hubId: string | null
+    keyHash: Buffer
+    keyBy?: string
+    isSample?: boolean
+  },
 ): Promise<string> {
   const id = newId()
   await tx.orm.insert(subjects).values({ id, organizationId: device.organizationId, type: 'device' })

@@ -8,6 +8,7 @@ import { useWorkspace } from '../../api/workspace.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
+import { SampleOffer } from './sample-data.tsx'
 
 export interface MadeDevice {
   _id: string
@@ -83,6 +84,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
         <p className="hint">{t.noPermission}</p>
       )}
       {make.error && <Trouble error={make.error} isDeed />}
+      <SampleOffer />
       <h3>{t.fleet}</h3>
       <p className="hint">{t.fleetLead}</p>
       <Copyable value={command} label={t.fleet} />

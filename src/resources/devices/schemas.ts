@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DEVICE_SORTS } from '../../../db/queries/devices.ts'
-import { deleted, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import { deleted, id, isSample, list, pathId, reference, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -11,6 +11,7 @@ const device = z.object({
   vehicleId: id.nullable().describe('The vehicle that it is mounted on'),
   hubId: id.nullable(),
   lastSeenAt: z.date().nullable().describe('When it last said anything, to about a minute'),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })
