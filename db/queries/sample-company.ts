@@ -18,7 +18,7 @@ export async function findSampleState(tx: Queryable, kind: string): Promise<Samp
        EXISTS (SELECT FROM hubs WHERE is_sample) OR EXISTS (SELECT FROM vehicles WHERE is_sample)
          OR EXISTS (SELECT FROM data_types WHERE is_sample) OR EXISTS (SELECT FROM tasks WHERE is_sample) AS "hasSamples"
      FROM (SELECT 1) one LEFT JOIN LATERAL (
-       SELECT status, progress FROM jobs WHERE kind = $1 ORDER BY created_at DESC, id DESC LIMIT 1) j ON true`,
+       SELECT CASE WHEN cancel_requested THEN 'cancelled' ELSE status END AS status, progress FROM jobs WHERE kind = $1 ORDER BY created_at DESC, id DESC LIMIT 1) j ON true`,
     [kind],
   )
   return row as SampleState

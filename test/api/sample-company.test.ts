@@ -24,6 +24,8 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
   afterAll(() => db.close())
 
   const state = async () => (await owner.get('/organization/sample-data')).body.data
+  const order = () =>
+    until('it is ordered', async () => (await owner.post('/organization/sample-data', {})).status === 202)
   const list = async (path: string) => {
     const { body } = await owner.get(`${path}${path.includes('?') ? '&' : '?'}limit=500`)
     return body.data as { [key: string]: unknown; _id: string; isSample: boolean }[]
@@ -95,7 +97,7 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
 
   it('goes without a trace while it is created, and leaves what refers to its records', async () => {
     const before = await count()
-    await owner.post('/organization/sample-data', {})
+    await order()
     await until('some history', async () => (await state()).progress > 0.03, 60_000)
     const [hub] = await list('/hubs')
     const own = await owner.post('/device', { name: 'Own', hubId: hub?._id })
@@ -110,7 +112,7 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
   })
 
   it('stays while an import into it works', async () => {
-    await owner.post('/organization/sample-data', {})
+    await order()
     await until(
       'the import',
       async () => (await list('/import-monitoring'))[0]?.status === 'completed_with_errors',

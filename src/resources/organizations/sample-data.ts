@@ -87,6 +87,7 @@ function describe({ status, progress, hasSamples, hasHubs }: SampleState): Sampl
 
 const HAS_HUB =
   'The sample company is for an organization without a hub. This one has hubs of its own, which would be among its depots.'
+const IS_ENDING = 'The last sample company is still being deleted. Try again in a moment.'
 const IS_THERE = 'There is sample data already. Delete it first: DELETE /organization/sample-data.'
 
 /** Orders the sample company of an organization that has neither a hub nor samples. */
@@ -98,7 +99,7 @@ export async function createSampleCompany(
   const state = await findSampleState(tx, COMPANY_JOB)
   if (describe(state).status !== 'none') throw conflict(IS_THERE)
   if (state.hasHubs) throw conflict(HAS_HUB)
-  if (!(await orderCompany(tx, organizationId, userId))) throw conflict(IS_THERE)
+  if (!(await orderCompany(tx, organizationId, userId))) throw conflict(IS_ENDING)
   return { status: 'creating', progress: 0, isOffered: false }
 }
 
