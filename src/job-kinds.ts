@@ -1,11 +1,13 @@
 import type { Database } from '../db/client.ts'
 import type { Scheduler } from '../fair/scheduler.ts'
+import type { Log } from '../stream/log.ts'
 import type { Config } from './config.ts'
 import type { JobKind } from './jobs/kind.ts'
 import { createExportFiles } from './resources/exports/files.ts'
 import { exportJob } from './resources/exports/job.ts'
 import { createImportFiles } from './resources/imports/files.ts'
 import { importJob } from './resources/imports/job.ts'
+import { companyJob } from './resources/organizations/company/job.ts'
 import { removalJobs } from './resources/organizations/removal.ts'
 import { sampleDataJob } from './resources/organizations/sample-data.ts'
 import { scheduleJob } from './resources/schedules/job.ts'
@@ -20,11 +22,14 @@ export function createJobKinds(
   {
     storedPoints,
     scheduler,
+    openLog,
     onError,
   }: {
     /** The number of points that this process has stored. */
     storedPoints: () => number
     scheduler: Scheduler
+    /** Null in a process that has no part in a log. */
+    openLog: (() => Promise<Log>) | null
     onError: (error: unknown, doing: string) => void
   },
 ): JobKind[] {
@@ -37,6 +42,7 @@ export function createJobKinds(
     upkeepJob(db, [exported, imported]),
     scheduleJob(db, scheduler, onError),
     sampleDataJob,
+    ...(openLog ? [companyJob({ openLog, files: imported })] : []),
     exports,
     importJob({ db, files: imported, storedPoints }),
     ...removalJobs(db),

@@ -22,6 +22,7 @@ import { openMqttServer } from '../ingest/mqtt/server.ts'
 import { createProfiles } from '../ingest/profiles/profiles.ts'
 import { createLiveClients } from '../stream/live/clients.ts'
 import { openLivePositions } from '../stream/live/positions.ts'
+import type { Log } from '../stream/log.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
 import { createWriter } from '../stream/writer.ts'
 import { createApp } from './app.ts'
@@ -118,6 +119,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const log = opened?.log ?? null
   closers.push(() => log?.close())
 
+  let lateLog: Promise<Log> | undefined
   let storedPoints = () => 0
   if (log && has('writer')) {
     const metrics = createWriterMetrics(registry)
@@ -174,10 +176,11 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
     dataDir: config.dataDir,
     clockOffsetMs: () => clock.offsetMs,
   })
+  const openJobLog = log || config.kafka ? openForJobs : null
   const jobs = has('jobs')
     ? await startJobs({
         db,
-        kinds: createJobKinds(db, config, { onError, storedPoints, scheduler }),
+        kinds: createJobKinds(db, config, { onError, storedPoints, scheduler, openLog: openJobLog }),
         onError,
         alone: !config.databaseUrl,
       })
@@ -225,6 +228,19 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   )
 
   return { url: http, mqttPort: mqtt ? mqtt.port : null, firstAccount }
+
+  /** The log of the process, or with Kafka one that is opened when a job needs it for the first time. */
+  async function openForJobs() {
+    if (log) return log
+    lateLog ??= openLog(config, { db, registry: new Registry(), onError, onNote }).then(({ log }) => {
+      closers.splice(1, 0, () => log.close())
+      return log
+    })
+    lateLog.catch(() => {
+      lateLog = undefined
+    })
+    return lateLog
+  }
 
   /** A server may start before its database, which may also become unavailable during the start. */
   function whenThere<T>(work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { createRandom } from '../../src/streets/random.ts'
 import { buildGraph } from './graph.ts'
 import { planRoutes } from './plan.ts'
 import { readRoads } from './roads.ts'
@@ -12,17 +13,6 @@ import { writeRoute } from './write.ts'
 const FOLDER = join(import.meta.dirname, '..')
 const ROUTES = 160
 const SEED = 1906
-
-/** Random numbers that are the same each time (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 const random = createRandom(SEED)
 const { pieces, toDegrees } = await readRoads(join(FOLDER, 'sanfrancisco.pmtiles'))

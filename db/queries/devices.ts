@@ -144,6 +144,7 @@ export async function insertDevice(
     keyHash: Buffer
     keyBy?: string
     profileId?: string | null
+    isSample?: boolean
   },
 ): Promise<string> {
   const id = newId()

@@ -71,7 +71,7 @@ export interface NewFlow {
 export async function insertFlows(
   tx: Queryable,
   organizationId: string,
-  given: readonly (NewFlow & { isDefault: boolean })[],
+  given: readonly (NewFlow & { isDefault: boolean; isSample?: boolean })[],
 ): Promise<string[]> {
   const rows = given.map(flow => ({ ...flow, id: newId(), organizationId }))
   if (rows.length > 0) await tx.orm.insert(flows).values(rows)

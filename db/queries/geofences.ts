@@ -82,7 +82,7 @@ export async function beginFenceChange(
 export async function insertGeofence(
   tx: Queryable,
   organizationId: string,
-  geofence: NewGeofence,
+  geofence: NewGeofence & { isSample?: boolean; shapedAt?: Date },
 ): Promise<string> {
   const id = newId()
   await tx.orm.insert(geofences).values({ ...geofence, id, organizationId })

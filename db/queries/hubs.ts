@@ -68,7 +68,7 @@ export interface NewHub {
 /** Creates a hub and gives its creator access to it. */
 export async function insertHub(
   tx: Queryable,
-  hub: NewHub & { organizationId: string },
+  hub: NewHub & { organizationId: string; isSample?: boolean },
   userId: string,
 ): Promise<string> {
   const id = newId()

@@ -51,6 +51,8 @@ export interface Import {
   progress: number
   error: string | null
   failures: (RowError & { row: number })[]
+  /** Whether its records are samples. */
+  isSample: boolean
   createdAt: Date
   updatedAt: Date
   startedAt: Date | null
@@ -60,7 +62,7 @@ export interface Import {
 const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS "fileName", i.format,
   i.data_type_id AS "dataTypeId", i.data_type_name AS "dataTypeName", i.mode, i.dry_run AS "dryRun", i.mapping,
   i.counts_sep AS "countsSep", i.primary_key AS "primaryKey", i.total,
-  i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.created_at AS "createdAt",
+  i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.is_sample AS "isSample", i.created_at AS "createdAt",
   i.updated_at AS "updatedAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`
 
 /** 30 days (specification 2.3), whenever they are deleted; an import in progress stays. */
@@ -163,13 +165,13 @@ export type NewImport = Pick<
   | 'dryRun'
   | 'mapping'
   | 'primaryKey'
-> & { fileBytes: number }
+> & { fileBytes: number; isSample?: boolean }
 
 export async function insertImport(tx: Queryable, organizationId: string, given: NewImport): Promise<void> {
   await tx.query(
     `INSERT INTO imports (id, organization_id, user_id, file_name, format, data_type_id, data_type_name, mode, dry_run,
-       mapping, primary_key, file_bytes)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11, $12)`,
+       mapping, primary_key, file_bytes, is_sample)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11, $12, $13)`,
     [
       given._id,
       organizationId,
@@ -183,6 +185,7 @@ export async function insertImport(tx: Queryable, organizationId: string, given:
       JSON.stringify(given.mapping),
       given.primaryKey,
       given.fileBytes,
+      given.isSample ?? false,
     ],
   )
   await notifyWatchers(tx, organizationId, given._id)

@@ -326,7 +326,11 @@ export async function countTasksIn(
   return row?.count ?? 0
 }
 
-/** Deletes the sample tasks. Returns their number. */
+/** Deletes the sample tasks, and those of sample drivers. Returns their number. */
 export async function deleteSampleTasks(tx: Queryable): Promise<number> {
-  return (await tx.query('DELETE FROM tasks WHERE is_sample RETURNING id')).length
+  return (
+    await tx.query(
+      'DELETE FROM tasks WHERE is_sample OR assignee_id IN (SELECT id FROM users WHERE is_sample) RETURNING 1',
+    )
+  ).length
 }

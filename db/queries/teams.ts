@@ -101,9 +101,14 @@ export interface NewTeam {
   leaderIds: readonly string[]
 }
 
-export async function insertTeam(tx: Queryable, organizationId: string, team: NewTeam): Promise<string> {
+export async function insertTeam(
+  tx: Queryable,
+  organizationId: string,
+  team: NewTeam & { isSample?: boolean },
+): Promise<string> {
   const id = newId()
-  await tx.orm.insert(teams).values({ id, organizationId, name: team.name, hubId: team.hubId })
+  const { name, hubId, isSample } = team
+  await tx.orm.insert(teams).values({ id, organizationId, name, hubId, isSample })
   await insertTeamUsers(tx, organizationId, id, team)
   return id
 }

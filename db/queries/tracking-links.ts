@@ -67,7 +67,14 @@ export async function insertTrackingLink(
   tx: Queryable,
   link: Pick<
     typeof trackingLinks.$inferInsert,
-    'organizationId' | 'subjectId' | 'userId' | 'taskId' | 'tokenHash' | 'trailMinutes' | 'expiresAt'
+    | 'organizationId'
+    | 'subjectId'
+    | 'userId'
+    | 'taskId'
+    | 'tokenHash'
+    | 'trailMinutes'
+    | 'expiresAt'
+    | 'isSample'
   >,
 ): Promise<string> {
   const id = newId()

@@ -123,6 +123,7 @@ export async function insertUser(
     roleId: string
     name: string
     status: 'active' | 'invited'
+    isSample?: boolean
   },
 ): Promise<string> {
   const id = newId()

@@ -114,9 +114,3 @@ export async function updateVehicle(
 export async function deleteVehicle(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(vehicles).where(eq(vehicles.id, id))
 }
-
-/** Deletes the sample vehicles. Returns their number. */
-export async function deleteSampleVehicles(tx: Queryable): Promise<number> {
-  const gone = await tx.orm.delete(vehicles).where(eq(vehicles.isSample, true)).returning({ id: vehicles.id })
-  return gone.length
-}

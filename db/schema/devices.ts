@@ -1,4 +1,4 @@
-import { customType, pgTable, smallint, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { boolean, customType, pgTable, smallint, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',
@@ -13,6 +13,7 @@ export const devices = pgTable('devices', {
   keyHash: bytea('key_hash').notNull(),
   /** The user who was shown the key. */
   keyBy: uuid('key_by'),
+  isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),

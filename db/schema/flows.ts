@@ -46,6 +46,7 @@ export const flows = pgTable('flows', {
   isDefault: boolean('is_default').notNull().default(false),
   dataTypeId: uuid('data_type_id'),
   steps: jsonb('steps').$type<Step[]>().notNull(),
+  isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })

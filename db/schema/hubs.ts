@@ -1,4 +1,4 @@
-import { doublePrecision, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { boolean, doublePrecision, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 export const hubs = pgTable('hubs', {
   id: uuid('id').primaryKey(),
@@ -7,6 +7,7 @@ export const hubs = pgTable('hubs', {
   lat: doublePrecision('lat').notNull(),
   lng: doublePrecision('lng').notNull(),
   address: text('address'),
+  isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })

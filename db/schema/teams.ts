@@ -5,6 +5,7 @@ export const teams = pgTable('teams', {
   organizationId: uuid('organization_id').notNull(),
   name: text('name').notNull(),
   hubId: uuid('hub_id'),
+  isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })

@@ -1,4 +1,4 @@
-import { customType, integer, pgTable, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { boolean, customType, integer, pgTable, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',
@@ -14,6 +14,7 @@ export const trackingLinks = pgTable('tracking_links', {
   tokenHash: bytea('token_hash').notNull(),
   trailMinutes: integer('trail_minutes').notNull(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })

@@ -1,4 +1,4 @@
-import { integer, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { boolean, integer, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 /** Users and devices, which have positions; points carry the `key`. */
 export const subjects = pgTable('subjects', {
@@ -20,6 +20,7 @@ export const users = pgTable('users', {
   /** Null while the invitation is open. */
   joinedAt: timestamp('joined_at', { withTimezone: true }),
   lastActiveAt: timestamp('last_active_at', { withTimezone: true }),
+  isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })

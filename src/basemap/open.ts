@@ -15,7 +15,14 @@ export async function openBasemap(
 ): Promise<Basemap> {
   if (setting.kind === 'file') {
     const archive = createArchive(setting.path, createFileReader(setting.path))
-    await archive.learn()
+    try {
+      await archive.learn()
+    } catch (error) {
+      // Nobody asked for it by BASEMAP, and the outlines of the world are better than no server.
+      if (!setting.isOwn) throw error
+      log.warn({ err: error }, `The map shows outlines alone: ${setting.path} is missing or damaged`)
+      return NO_STREETS
+    }
     return readDirectly(archive, log)
   }
   const downloader = createDownloader(MAX_DOWNLOADS)
@@ -35,6 +42,14 @@ export async function openBasemap(
       await downloader.close()
     },
   }
+}
+
+/** A basemap without tiles. */
+const NO_STREETS: Basemap = {
+  about: null,
+  read: async () => null,
+  list: async () => [],
+  close: async () => {},
 }
 
 const readDirectly = (archive: TileSource, log: FastifyBaseLogger): Basemap => ({

@@ -1,7 +1,7 @@
+import { ROUTES_CREDIT, readRoutes } from '../streets/routes.ts'
+import { createTrack, type Place, placeAt, type Track } from '../streets/track.ts'
 import type { Api } from './api.ts'
-import { ROUTES_CREDIT, readRoutes } from './routes.ts'
 import { readTrace, TRACES, type TraceName } from './traces.ts'
-import { createTrack, type Place, placeAt, type Track } from './track.ts'
 
 /** A vehicle, and its true place after some seconds of driving. */
 export interface Vehicle {

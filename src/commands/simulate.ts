@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readEnv } from '../config.ts'
+import { createReceiver, hasNetwork } from '../streets/receiver.ts'
 import { createApi, signIn } from './api.ts'
 import { CommandError, listenForStop, runCommand, say } from './command.ts'
 import { createFleet, prepareDevices, type Vehicle } from './fleet.ts'
 import { readSimulateOptions, SIMULATE_HELP } from './options.ts'
-import { createReceiver, hasNetwork } from './receiver.ts'
 import { openTracker, type Tally, type Tracker } from './tracker.ts'
 import { type Driven, playDay } from './working-day.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { PROJECT } from '../../db/folders.ts'
-import type { Fix } from './track.ts'
+import type { Fix } from '../streets/track.ts'
 
 const FOLDER = join(PROJECT, 'src/commands/traces')
 

@@ -1,7 +1,7 @@
 import { connect, type MqttClient } from 'mqtt'
+import type { Reading } from '../streets/receiver.ts'
 import { describeFailure } from './command.ts'
 import type { Credentials } from './fleet.ts'
-import type { Reading } from './receiver.ts'
 
 /**
  * One device that behaves like a good tracker. It keeps each point until its PUBACK has come. One message is in transit

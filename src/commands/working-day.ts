@@ -1,10 +1,10 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Place } from '../streets/track.ts'
 import { type Api, RequestFailed, ServerAway } from './api.ts'
 import { say } from './command.ts'
 import { type Driver, prepareCrew } from './crew.ts'
 import type { Credentials } from './fleet.ts'
-import type { Place } from './track.ts'
 
 /**
  * A working day in a few minutes. The simulator plans as the signed-in user and gives each driver a task on the way
@@ -17,11 +17,11 @@ export interface Driven {
   placeAt: (now: number) => Place
 }
 
-interface Step {
+export interface Step {
   status: string
   fields: { key: string; type: string; required: boolean; options: string[] }[]
 }
-interface Flow {
+export interface Flow {
   _id: string
   name: string
   steps: Step[]
@@ -36,7 +36,7 @@ const WORK_S = { least: 3, most: 8 }
 const FAILING = 0.15
 const RETRY_MS = 2_000
 /** The task was meanwhile cancelled, deleted or assigned to somebody else on a screen. */
-const TAKEN_AWAY = [404, 409]
+export const TAKEN_AWAY = [404, 409]
 const WAY = ['unassigned', 'assigned', 'accepted', 'on_the_way', 'in_progress', 'completed', 'failed']
 const JOBS = ['Deliver parcels', 'Collect returns', 'Read the meter', 'Bring the post', 'Check the lift']
 
@@ -121,7 +121,7 @@ async function work(
 }
 
 /** Retries while the server is away; null once the signal is aborted. Other errors are thrown. */
-async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise<T | null> {
+export async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise<T | null> {
   while (!stop.aborted) {
     try {
       return await call()
@@ -143,7 +143,7 @@ async function findFlow(api: Api): Promise<Flow> {
 }
 
 /** A value for each required field of a step. */
-function fillFields({ steps }: Flow, status: string): { [key: string]: unknown } {
+export function fillFields({ steps }: Flow, status: string): { [key: string]: unknown } {
   const fields = steps.find(step => step.status === status)?.fields.filter(({ required }) => required) ?? []
   return Object.fromEntries(
     fields.map(({ key, type, options }) => [
@@ -157,7 +157,8 @@ function fillFields({ steps }: Flow, status: string): { [key: string]: unknown }
   )
 }
 
-const between = ({ least, most }: { least: number; most: number }) => least + Math.random() * (most - least)
+export const between = ({ least, most }: { least: number; most: number }) =>
+  least + Math.random() * (most - least)
 
-const pause = (ms: number, stop: AbortSignal) =>
+export const pause = (ms: number, stop: AbortSignal) =>
   sleep(Math.max(0, ms), undefined, { signal: stop }).catch(() => {})

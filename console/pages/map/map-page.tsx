@@ -18,7 +18,7 @@ import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
 const Welcome = lazyWithRetry(() => import('./welcome.tsx'))
-const StreetsHint = lazyWithRetry(() => import('./streets-hint.tsx'))
+const MapHints = lazyWithRetry(() => import('./map-hints.tsx'))
 const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 /** The interval at which the list is sorted again. */
 const SORT_EVERY_MS = 1_000
@@ -155,7 +155,7 @@ export function MapPage() {
         />
         {map && may('update/organization') && (
           <Suspense>
-            <StreetsHint map={map} />
+            <MapHints map={map} />
           </Suspense>
         )}
         <Nobody className="map-note nobody phone-only" filters={filters} ids={ids} onChange={change} />

@@ -9,6 +9,7 @@ import { describeFields } from '../../parts/form-errors.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { useTexts } from '../../texts/texts.tsx'
+import { SampleOffer } from './sample-data.tsx'
 
 export interface MadeDevice {
   _id: string
@@ -84,6 +85,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
         <p className="hint">{t.noPermission}</p>
       )}
       {make.error && <Trouble error={make.error} isDeed />}
+      <SampleOffer />
       <h3>{t.fleet}</h3>
       <p className="hint">{t.fleetLead}</p>
       <Copyable value={command} label={t.fleet} />

@@ -122,7 +122,7 @@ const getDevice = async (tx: Queryable, deviceId: string, { hubIds }: Caller) =>
   found('device', await findDevice(tx, deviceId, hubIds))
 
 const setReferences = (tx: Queryable, organizationId: string, deviceId: string, references: string[]) =>
-  unique('device with one of these references', () =>
+  unique('device with one of the references', references.join(', '), () =>
     setDeviceReferences(tx, organizationId, deviceId, references),
   )
 

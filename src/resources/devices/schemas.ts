@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { foldReference } from '../../../db/queries/device-references.ts'
 import { DEVICE_SORTS } from '../../../db/queries/devices.ts'
-import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -18,6 +28,7 @@ const device = z.object({
     ),
   references: z.array(text('352093081452251')).describe('What others call it'),
   lastSeenAt: z.date().nullable().describe('When it last said anything, to about a minute'),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { FLOW_SORTS } from '../../../db/queries/flows.ts'
 import type { Step } from '../../../db/schema/flows.ts'
-import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -72,6 +82,7 @@ export const flow = z.object({
       fields: z.array(field),
     }),
   ),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

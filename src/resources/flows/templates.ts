@@ -13,7 +13,7 @@ const STATUSES: readonly [status: string, label: string, next: string[]][] = [
   ['cancelled', 'Cancelled', []],
 ]
 
-const field = (key: string, label: string, type: FieldType, rest: Partial<Field> = {}): Field => ({
+export const field = (key: string, label: string, type: FieldType, rest: Partial<Field> = {}): Field => ({
   key,
   label,
   type,
@@ -26,7 +26,8 @@ const field = (key: string, label: string, type: FieldType, rest: Partial<Field>
   ...rest,
 })
 
-function steps(fields: { [status: string]: Field[] }): Step[] {
+/** The steps of the default statuses, with the fields that they ask for. */
+export function steps(fields: { [status: string]: Field[] }): Step[] {
   return STATUSES.map(([status, label, next]) => ({
     status,
     label,

@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { GEOFENCE_SORTS } from '../../../db/queries/geofences.ts'
-import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -78,6 +88,7 @@ const geofence = z.object({
     circle,
     z.object({ type: z.literal('polygon'), coordinates: z.array(vertex).meta({ examples: [example] }) }),
   ]),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { HUB_SORTS } from '../../../db/queries/hubs.ts'
-import { deleted, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
+import { deleted, failures, id, isSample, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -29,6 +29,7 @@ const hub = z.object({
   _id: id,
   ...fields,
   name: text('Berlin'),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

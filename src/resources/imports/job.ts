@@ -211,7 +211,7 @@ async function storeBatch(
   { fraction, missed }: { fraction: number; missed: Set<string> },
   reported: number,
 ): Promise<Progress> {
-  const { _id: importId, mode, dryRun, format, mapping } = found
+  const { _id: importId, mode, dryRun, format, mapping, isSample } = found
   const mapped = Object.keys(mapping)
   const organizationId = job.organizationId as string
   const store = (tx: Queryable) =>
@@ -219,7 +219,7 @@ async function storeBatch(
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
       if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
       const access = await readAccess(tx, found, type)
-      const target = { organizationId, type, mode, dryRun, mapped, access, format, style, missed }
+      const target = { organizationId, type, mode, dryRun, mapped, access, format, isSample, style, missed }
       return storeRows(tx, target, rows)
     })
   const progress = { row: (rows.at(-1) as ReadRow).row, reported, writing }

@@ -5,7 +5,17 @@ import {
   IMPORT_STATUSES,
   type ImportFormat,
 } from '../../../db/queries/imports.ts'
-import { failures, id, list, namedRecord, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  failures,
+  id,
+  isSample,
+  list,
+  namedRecord,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { whichType } from '../data/schemas.ts'
@@ -45,6 +55,7 @@ const importRecord = z.object({
       }),
     )
     .describe('The first 1,000'),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
   startedAt: z.date().nullable(),

@@ -39,6 +39,8 @@ export interface Target {
   /** The data that the sender may see. */
   access: DataAccess
   format: Import['format']
+  /** Whether its new records are samples. */
+  isSample: boolean
   /** The style for reading the texts of references. */
   style: Style
   /** Keys of rows that create no record, in a dry run: references to them fail. Only the first ones are kept. */
@@ -200,13 +202,13 @@ const maySeeAll = ({ access, type }: Target, given: Values) =>
 
 async function write(
   tx: Queryable,
-  { organizationId, type }: Target,
+  { organizationId, type, isSample }: Target,
   created: readonly (RecordText & { _id: string })[],
   changed: readonly RecordChange[],
 ): Promise<void> {
   const taken = [
     ...(await updateRecords(tx, organizationId, type, changed)),
-    ...(created.length > 0 ? await insertRecordTexts(tx, organizationId, type._id, created) : []),
+    ...(created.length > 0 ? await insertRecordTexts(tx, organizationId, type._id, created, isSample) : []),
   ]
   // The same rows are stored again, and those with the value fail.
   if (taken.length > 0) throw new OvertakenError('A unique value was taken meanwhile')

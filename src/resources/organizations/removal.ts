@@ -22,6 +22,17 @@ export async function orderRemoval(tx: Queryable, organizationId: string): Promi
   })
 }
 
+/**
+ * Orders the removal of the points of deleted subjects, and of those that are stored later. Call it across
+ * organizations.
+ */
+export async function orderSweep(tx: Queryable, subjects: readonly number[]): Promise<void> {
+  if (subjects.length === 0) return
+  const sweep = { kind: SWEEP, organizationId: null, payload: { subjects } }
+  await insertJob(tx, sweep)
+  await insertJob(tx, { ...sweep, delayMs: SWEEP_AFTER_MS })
+}
+
 const often = {
   slots: 1,
   slotsPerRoot: 1,

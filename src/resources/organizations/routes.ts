@@ -9,12 +9,13 @@ import { deleteSession } from '../../../db/queries/sessions.ts'
 import { findUserName, lockMemberships } from '../../../db/queries/users.ts'
 import { audited, record } from '../../http/audit.ts'
 import { ok } from '../../http/envelope.ts'
-import { found, sessionEnded } from '../../http/errors.ts'
+import { forbidden, found, sessionEnded } from '../../http/errors.ts'
+import { scopeOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
 import { answerSignedIn } from '../auth/sign-in.ts'
 import { checkOrganizationsLeft, enterOrganization, findSources } from './create.ts'
 import { orderRemoval } from './removal.ts'
-import { deleteSampleData } from './sample-data.ts'
+import { createSampleCompany, deleteSampleData, readSampleProgress } from './sample-data.ts'
 import * as operations from './schemas.ts'
 
 const show = (organization: Organization) => ({
@@ -71,6 +72,30 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
       await orderRemoval(tx, organizationId)
     })
     return ok({ _id: organizationId }, 'Organization deleted')
+  })
+
+  app.get('/organization/sample-data', operations.getSampleData, async ({ caller: { organizationId } }) =>
+    ok(
+      await db.tenant(organizationId, async tx => ({
+        _id: organizationId,
+        ...(await readSampleProgress(tx)),
+      })),
+    ),
+  )
+
+  app.post('/organization/sample-data', operations.createSampleData, async (request, reply) => {
+    const { caller } = request
+    const { organizationId, userId } = caller
+    const lacking = operations.CREATED.find(name => scopeOf(caller.permissionDetails, name) !== 'all')
+    if (lacking) throw forbidden(`Your role lacks the permission ${lacking}, which the sample company needs.`)
+    const state = await db.tenant(organizationId, async tx => {
+      await lockMemberships(tx, organizationId)
+      const state = await createSampleCompany(tx, organizationId, userId)
+      await record(tx, caller, { action: 'create', resource: 'sample-data', resourceId: null })
+      return state
+    })
+    reply.code(202)
+    return ok({ _id: organizationId, ...state }, 'The sample company is being created')
   })
 
   app.delete('/organization/sample-data', operations.deleteSampleData, async ({ caller }) => {

@@ -1,9 +1,21 @@
-import type { Queryable } from '../../../db/client.ts'
+import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
+import { beginFenceChange } from '../../../db/queries/geofences.ts'
 import { cancelJob, findActiveJob, insertJob } from '../../../db/queries/jobs.ts'
+import {
+  deleteSampleImports,
+  deleteSamplePeople,
+  deleteSamplePlaces,
+  findSampleState,
+  listUnfinishedImports,
+  type SampleState,
+} from '../../../db/queries/sample-company.ts'
 import { deleteSampleSchedules } from '../../../db/queries/schedules.ts'
 import { deleteSampleTasks } from '../../../db/queries/tasks.ts'
-import { deleteSampleVehicles } from '../../../db/queries/vehicles.ts'
+import { conflict } from '../../http/errors.ts'
 import { doublingBackoff, type JobKind } from '../../jobs/kind.ts'
+import { IMPORT_JOB } from '../imports/job.ts'
+import { COMPANY_JOB, orderCompany } from './company/job.ts'
+import { orderSweep } from './removal.ts'
 import { createSampleRecords, deleteSampleRecords } from './sample-records.ts'
 import { createSampleSchedules, createSampleTasks, createSampleVehicles } from './sample-work.ts'
 
@@ -14,15 +26,13 @@ import { createSampleSchedules, createSampleTasks, createSampleVehicles } from '
 interface Samples {
   resource: string
   create(tx: Queryable, organizationId: string): Promise<void>
-  /** Deletes the samples that it created. Returns their number. */
-  delete(tx: Queryable, organizationId: string): Promise<number>
 }
 
 const SAMPLES: readonly Samples[] = [
-  { resource: 'vehicles', create: createSampleVehicles, delete: deleteSampleVehicles },
-  { resource: 'dataSources', create: createSampleRecords, delete: deleteSampleRecords },
-  { resource: 'tasks', create: createSampleTasks, delete: deleteSampleTasks },
-  { resource: 'schedules', create: createSampleSchedules, delete: deleteSampleSchedules },
+  { resource: 'vehicles', create: createSampleVehicles },
+  { resource: 'dataSources', create: createSampleRecords },
+  { resource: 'tasks', create: createSampleTasks },
+  { resource: 'schedules', create: createSampleSchedules },
 ]
 
 const KIND = 'sample-data'
@@ -51,15 +61,76 @@ export const sampleDataJob: JobKind = {
   },
 }
 
-/** Deletes all sample data, and cancels the job that creates it. Returns the number of deleted records per resource. */
+/** How far an organization's sample data is. */
+export interface SampleProgress {
+  status: 'none' | 'creating' | 'there' | 'failed'
+  progress: number
+  /** Whether the sample company may be created: there is neither a hub nor a sample. */
+  isOffered: boolean
+}
+
+export async function readSampleProgress(tx: Queryable): Promise<SampleProgress> {
+  return describe(await findSampleState(tx, COMPANY_JOB))
+}
+
+function describe({ status, progress, hasSamples, hasHubs }: SampleState): SampleProgress {
+  if (status === 'queued' || status === 'running') {
+    // The records are the first step, the shifts of the history the others.
+    const done = progress ? (progress.done + 1) / (progress.of + 1) : 0
+    return { status: 'creating', progress: done, isOffered: false }
+  }
+  if (status === 'failed') return { status: 'failed', progress: 0, isOffered: false }
+  return hasSamples
+    ? { status: 'there', progress: 1, isOffered: false }
+    : { status: 'none', progress: 0, isOffered: !hasHubs }
+}
+
+const HAS_HUB =
+  'The sample company is for an organization without a hub. This one has hubs of its own, which would be among its depots.'
+const IS_ENDING = 'The last sample company is still being deleted. Try again in a moment.'
+const IS_THERE = 'There is sample data already. Delete it first: DELETE /organization/sample-data.'
+
+/** Orders the sample company of an organization that has neither a hub nor samples. */
+export async function createSampleCompany(
+  tx: Queryable,
+  organizationId: string,
+  userId: string,
+): Promise<SampleProgress> {
+  const state = await findSampleState(tx, COMPANY_JOB)
+  if (describe(state).status !== 'none') throw conflict(IS_THERE)
+  if (state.hasHubs) throw conflict(HAS_HUB)
+  if (!(await orderCompany(tx, organizationId, userId))) throw conflict(IS_ENDING)
+  return { status: 'creating', progress: 0, isOffered: false }
+}
+
+/**
+ * Deletes all sample data, and cancels the jobs that create it. Points are deleted in the background. Returns the number
+ * of deleted records per resource. Throws 409 while an import into a sample data type works.
+ */
 export async function deleteSampleData(
   tx: Queryable,
   organizationId: string,
 ): Promise<{ [resource: string]: number }> {
-  const creating = await findActiveJob(tx, KIND, organizationId)
-  if (creating) await cancelJob(tx, creating)
+  // A job that commits meanwhile comes first, and its records are found below; a later commit fails.
+  for (const kind of [KIND, COMPANY_JOB]) {
+    const creating = await findActiveJob(tx, kind, organizationId)
+    if (creating) await cancelJob(tx, creating)
+  }
+  const [unfinished] = await listUnfinishedImports(tx)
+  if (unfinished !== undefined)
+    throw conflict(
+      `The import of ${unfinished} into the sample data is still working. Wait for its end, or cancel it, and try again.`,
+    )
   const deleted: { [resource: string]: number } = {}
-  for (const samples of [...SAMPLES].reverse())
-    deleted[samples.resource] = await samples.delete(tx, organizationId)
-  return deleted
+  await beginFenceChange(tx, organizationId)
+  deleted.tasks = await deleteSampleTasks(tx)
+  deleted.schedules = await deleteSampleSchedules(tx)
+  return acrossOrganizations(tx, async () => {
+    deleted.imports = (await deleteSampleImports(tx, organizationId, IMPORT_JOB)).length
+    deleted.dataSources = await deleteSampleRecords(tx, organizationId)
+    const { subjects, removed } = await deleteSamplePeople(tx, organizationId)
+    const places = await deleteSamplePlaces(tx, organizationId, COMPANY_JOB)
+    await orderSweep(tx, subjects)
+    return { ...deleted, ...removed, ...places }
+  })
 }

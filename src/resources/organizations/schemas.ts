@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { deleted, failures, id, success, text } from '../../http/envelope.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
+import type { Permission } from '../../http/permissions.ts'
 import { timeZone } from '../../http/times.ts'
 import { signedIn } from '../auth/schemas.ts'
 
@@ -155,13 +156,67 @@ background and cannot be brought back.`,
   response: { 200: deleted },
 })
 
+/** The permissions that the records of the sample company need, besides that on the organization. */
+export const CREATED: readonly Permission[] = [
+  'create/hub',
+  'create/user',
+  'create/team',
+  'create/device',
+  'create/vehicle',
+  'create/geofence',
+  'create/data-type',
+  'create/data',
+  'import/data',
+  'create/flow',
+  'create/task',
+  'create/task-schedule',
+  'create/tracking-link',
+  'create/location',
+]
+
+const sampleData = z.object({
+  _id: id.describe('The organization'),
+  status: z.enum(['none', 'creating', 'there', 'failed']),
+  progress: z
+    .number()
+    .describe('0 to 1')
+    .meta({ examples: [0.4] }),
+  isOffered: z
+    .boolean()
+    .describe('Whether the sample company may be created: there is neither a hub nor a sample'),
+})
+
+nameSchemas({ SampleData: sampleData })
+
+export const getSampleData = operation({
+  access: 'view/organization',
+  tags,
+  summary: 'How far the sample data is',
+  description:
+    '`creating` is the company that was ordered last. `failed` has to be deleted before it is created again.',
+  response: { 200: success(sampleData) },
+})
+
+export const createSampleData = operation({
+  access: 'update/organization',
+  tags,
+  summary: 'Create a sample company',
+  description: `For an organization without a hub: a company in San Francisco with depots, vehicles, drivers, teams,
+customers, tasks and a fortnight of history, all of it marked \`isSample\`. It is created in the background; \`GET
+/organization/sample-data\` says how far it is. The caller also needs ${CREATED.map(name => `\`${name}\``).join(', ')}, each with
+scope \`all\`.`,
+  response: { 202: success(sampleData), ...failures(409) },
+})
+
 export const deleteSampleData = operation({
   access: 'update/organization',
   tags,
   summary: 'Delete the sample data',
-  description:
-    'All records that were created with the organization and are marked `isSample`, and what is bound to them.',
+  description: `All records that are marked \`isSample\`, and what is bound to them, also while they are created. Hubs and
+flows stay where other records use them. Points of sample devices are deleted in the background. 409 while an import into sample
+data works.`,
   response: {
+    ...failures(409),
     200: success(
       z.object({
         _id: id.describe('The organization'),

@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { TEAM_SORTS } from '../../../db/queries/teams.ts'
-import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -11,6 +21,7 @@ const team = z.object({
   hubId: id.nullable(),
   memberIds: z.array(id),
   leaderIds: z.array(id).describe('Who leads it; they belong to it as members do'),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

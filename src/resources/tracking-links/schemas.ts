@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { TRACKING_LINK_SORTS } from '../../../db/queries/tracking-links.ts'
-import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { queryTime } from '../../http/times.ts'
@@ -20,6 +30,7 @@ const link = z.object({
   taskId: id.nullable(),
   trailMinutes: z.int().meta({ examples: [60] }),
   expiresAt: z.date(),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

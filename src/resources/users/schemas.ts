@@ -1,6 +1,16 @@
 import { z } from 'zod'
 import { USER_SORTS } from '../../../db/queries/users.ts'
-import { deleted, failures, id, list, pathId, reference, success, text } from '../../http/envelope.ts'
+import {
+  deleted,
+  failures,
+  id,
+  isSample,
+  list,
+  pathId,
+  reference,
+  success,
+  text,
+} from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { newPassword, personName } from '../auth/schemas.ts'
@@ -16,6 +26,7 @@ export const user = z.object({
   hubId: z.array(id).describe('The hubs that the user may work in'),
   organizationId: id,
   lastActiveAt: z.date().nullable().describe('When it last sent any request here, to the minute'),
+  isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })

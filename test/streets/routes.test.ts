@@ -2,9 +2,9 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createFleet } from '../../src/commands/fleet.ts'
-import { createReceiver, type Reading } from '../../src/commands/receiver.ts'
-import { readRoutes } from '../../src/commands/routes.ts'
-import type { Leg } from '../../src/commands/track.ts'
+import { createReceiver, type Reading } from '../../src/streets/receiver.ts'
+import { readRoutes } from '../../src/streets/routes.ts'
+import type { Leg } from '../../src/streets/track.ts'
 import { angleBetween, type Near, readStreets, type Spot, toSpot } from '../support/streets.ts'
 
 const { near } = await readStreets()

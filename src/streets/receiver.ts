@@ -29,7 +29,12 @@ const NETWORK = { everyMs: 600_000, missingMs: 25_000 }
 const GOLDEN_RATIO = 0.618034
 
 /** Creates the receiver of a vehicle: a few metres of error that drifts, and null in a tunnel. */
-export function createReceiver(vehicle: number): (place: Place, now: number) => Reading | null {
+export function createReceiver(
+  vehicle: number,
+  random: () => number = Math.random,
+): (place: Place, now: number) => Reading | null {
+  /** Normally distributed with variance 1 (Box and Muller). */
+  const randomError = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   let [north, east] = [randomError(), randomError()]
   let before: number | undefined
   return (place, now) => {
@@ -65,6 +70,3 @@ function readBattery(vehicle: number, now: number): number {
 /** The time in a period that begins at another moment for each vehicle. */
 const shift = (vehicle: number, now: number, periodMs: number) =>
   (now + ((vehicle * GOLDEN_RATIO) % 1) * periodMs) % periodMs
-
-/** Normally distributed with variance 1 (Box and Muller). */
-const randomError = () => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())

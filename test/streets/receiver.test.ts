@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createReceiver, hasNetwork, type Reading } from '../../src/commands/receiver.ts'
-import { distanceM, type Place } from '../../src/commands/track.ts'
+import { createReceiver, hasNetwork, type Reading } from '../../src/streets/receiver.ts'
+import { distanceM, type Place } from '../../src/streets/track.ts'
 
 const PLACE: Place = { lat: 37.77, lng: -122.43, speed: 10, heading: 90, isParked: false, isTunnel: false }
 const SECONDS = Array.from({ length: 2_000 }, (_, second) => second * 1_000)

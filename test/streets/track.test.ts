@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readTrace, TRACES, type TraceName } from '../../src/commands/traces.ts'
-import { createTrack, distanceM, type Fix, placeAt, type Track } from '../../src/commands/track.ts'
+import { createTrack, distanceM, type Fix, placeAt, type Track } from '../../src/streets/track.ts'
 
 /** Metres north and east of a place near the equator, where a degree is the same both ways. */
 const fix = (seconds: number, north: number, east = 0): Fix => ({

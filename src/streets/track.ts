@@ -179,3 +179,41 @@ export function headingOf(a: { lat: number; lng: number }, b: { lat: number; lng
 function offset(a: { lat: number; lng: number }, b: { lat: number; lng: number }) {
   return { east: (b.lng - a.lng) * Math.cos(((a.lat + b.lat) / 2) * RADIANS), north: b.lat - a.lat }
 }
+
+/** The place of a track that is nearest to a position: the seconds of driving until there, and its distance. */
+export function findOn(
+  track: Track,
+  position: { lat: number; lng: number },
+): { seconds: number; metres: number } {
+  let best = { seconds: 0, metres: Number.POSITIVE_INFINITY }
+  for (const leg of track.legs) {
+    const { part, metres } = nearestOf(leg, position)
+    if (metres < best.metres) best = { seconds: leg.fromS + timeTo(leg, part), metres }
+  }
+  return best
+}
+
+/** The point of a line that is nearest to a position, and the part of the line until there. */
+export function nearestOf(
+  { from, to }: Pick<Leg, 'from' | 'to'>,
+  position: { lat: number; lng: number },
+): { part: number; lat: number; lng: number; metres: number } {
+  const line = offset(from, to)
+  const { east, north } = offset(from, position)
+  const squared = line.east ** 2 + line.north ** 2
+  const part = squared > 0 ? Math.min(Math.max((east * line.east + north * line.north) / squared, 0), 1) : 0
+  return {
+    part,
+    lat: from.lat + (to.lat - from.lat) * part,
+    lng: from.lng + (to.lng - from.lng) * part,
+    metres: Math.hypot(east - part * line.east, north - part * line.north) * RADIANS * EARTH_RADIUS_M,
+  }
+}
+
+/** The seconds after which a part of a leg is driven. */
+function timeTo({ speed, acceleration, seconds }: Leg, part: number): number {
+  const driven = part * (speed * seconds + (acceleration * seconds ** 2) / 2)
+  if (driven === 0) return 0
+  // The solution of driven = speed * t + acceleration * t² / 2 that exists without acceleration as well.
+  return (2 * driven) / (speed + Math.sqrt(Math.max(speed ** 2 + 2 * acceleration * driven, 0)))
+}

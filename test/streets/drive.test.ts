@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { driveRoute, type Waypoint } from '../../src/commands/drive.ts'
-import { readRoutes } from '../../src/commands/routes.ts'
-import { distanceM, placeAt, type Track } from '../../src/commands/track.ts'
+import { driveRoute, type Waypoint } from '../../src/streets/drive.ts'
+import { readRoutes } from '../../src/streets/routes.ts'
+import { distanceM, placeAt, type Track } from '../../src/streets/track.ts'
 
 /** Metres north and east of a place near the equator, where a degree is the same both ways. */
 const at = (north: number, east: number, more: Partial<Waypoint> = {}): Waypoint => ({

@@ -1,0 +1,89 @@
+import '../../styles/sample-data.css'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { answered, api } from '../../api/client.ts'
+import { useWorkspace } from '../../api/workspace.ts'
+import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { sampleDataTexts } from '../../texts/sample-data.ts'
+import { useLocale } from '../../texts/texts.tsx'
+
+const KEY = ['sample-data']
+const ASK_EVERY_MS = 1_000
+
+/** How far the sample data is; asked again and again while it is created. */
+function useSampleData() {
+  const { may } = useWorkspace()
+  const { data } = useQuery({
+    queryKey: KEY,
+    enabled: may('update/organization'),
+    queryFn: async () => (await answered(api.GET('/api/v3/organization/sample-data'))).data,
+    refetchInterval: query => (query.state.data?.status === 'creating' ? ASK_EVERY_MS : false),
+  })
+  return data
+}
+
+const useWords = () => {
+  const locale = useLocale()
+  const percent = new Intl.NumberFormat(locale, { style: 'percent' })
+  return { t: sampleDataTexts(locale), showPercent: (part: number) => percent.format(part) }
+}
+
+/** Offers the sample company to an organization without a hub. */
+export function SampleOffer() {
+  const { t } = useWords()
+  const queries = useQueryClient()
+  const data = useSampleData()
+  const create = useMutation({
+    mutationFn: async () => (await answered(api.POST('/api/v3/organization/sample-data'))).data,
+    onSettled: () => queries.invalidateQueries({ queryKey: KEY }),
+  })
+  if (!data?.isOffered) return null
+  return (
+    <>
+      <h3>{t.title}</h3>
+      <p className="hint">{t.lead}</p>
+      <p>
+        <ActionButton isPending={create.isPending} onPress={() => create.mutate()}>
+          {t.create}
+        </ActionButton>
+      </p>
+      {create.error && <Trouble error={create.error} isDeed />}
+    </>
+  )
+}
+
+/** How far the sample company is, and the button that deletes it. */
+export function SampleNote() {
+  const { t, showPercent } = useWords()
+  const queries = useQueryClient()
+  const data = useSampleData()
+  const before = useRef(data?.status)
+  const remove = useMutation({
+    mutationFn: () => answered(api.DELETE('/api/v3/organization/sample-data')),
+    onSuccess: () => queries.invalidateQueries(),
+    onError: () => queries.invalidateQueries({ queryKey: KEY }),
+  })
+  const status = data?.status
+  useEffect(() => {
+    // Lists that were read meanwhile lack the records that came later.
+    if (before.current === 'creating' && status !== 'creating') void queries.invalidateQueries()
+    before.current = status
+  }, [status, queries])
+  if (!data || status === 'none') return null
+  return (
+    <div className="sample-note">
+      {status === 'creating' && (
+        <>
+          <progress value={data.progress} aria-label={t.creating('')} />
+          <span>{t.creating(showPercent(data.progress))}</span>
+        </>
+      )}
+      {status === 'there' && <span>{t.there}</span>}
+      {status === 'failed' && <span role="alert">{t.failed}</span>}
+      <ActionButton isPending={remove.isPending} onPress={() => remove.mutate()}>
+        {t.remove}
+      </ActionButton>
+      {remove.error && <Trouble error={remove.error} isDeed />}
+    </div>
+  )
+}
