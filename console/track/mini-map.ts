@@ -25,6 +25,8 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
   let marker: Marker | null = null
   let frame = 0
   let stray = false
+  /** The map of the first moment would be another one: the link is being read. */
+  let isRead = false
 
   const request = () => {
     if (frame === 0) frame = requestAnimationFrame(draw)
@@ -45,14 +47,14 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
     const colors = readColors()
     const view = toView(center, zoom, width, height, ratio)
     pen.setTransform(ratio, 0, 0, ratio, 0, 0)
-    if (ground) ground.draw(pen, view, colors)
+    if (ground && isRead) ground.draw(pen, view, colors)
     else {
       pen.fillStyle = colors.blank
       pen.fillRect(0, 0, width, height)
     }
     const lefts = copiesOf(view)
     for (const left of lefts) drawTrail(colors, { ...view, left })
-    ground?.drawNames?.(pen, view, colors)
+    if (isRead) ground?.drawNames?.(pen, view, colors)
     for (const left of lefts) {
       if (marker) drawMarker(marker.x * view.world - left, marker.y * view.world - view.top, marker, colors)
     }
@@ -152,6 +154,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
     zoomBy,
     request,
     setTrail(points: readonly Timed[]) {
+      isRead = true
       trail = points.map(toPlace)
       request()
     },

@@ -24,24 +24,38 @@ const STRAIGHT_PX = 1.5
 const MAX_TURN = 0.45
 /** The most that it may turn from one end of the name to the other. */
 const MAX_BEND = 1.6
-/** Where on a line a name is tried: at its middle first. */
+/** Where on a line a name is tried: at its middle first, then to its ends. */
 const TRIES = [0.5, 0.3, 0.7, 0.12, 0.88]
+/** On a line that is longer than the screen a name is tried so often. */
+const TRIED_EVERY_PX = 160
+const MAX_TRIES = 40
 
-/** Finds a stretch for a name of a length. `mayBend` says whether its letters may be drawn one by one. */
-export function findStretch(line: Float32Array, length: number, mayBend: boolean): Stretch | null {
+/**
+ * The stretches of a line that have room for a name. `mayBend` says whether its letters may be drawn one by one, `isShown` whether a
+ * place is one that somebody sees.
+ */
+export function* findStretches(
+  line: Float32Array,
+  length: number,
+  mayBend: boolean,
+  isShown: (x: number, y: number) => boolean,
+): Generator<Stretch> {
   const lengths = measure(line)
   const whole = lengths.at(-1) ?? 0
-  if (whole < length) return null
-  for (const share of TRIES) {
+  if (whole < length) return
+  const more = Math.min(MAX_TRIES, Math.floor(whole / TRIED_EVERY_PX))
+  const shares = more > TRIES.length ? Array.from({ length: more }, (_, at) => (at + 0.5) / more) : TRIES
+  for (const share of shares) {
+    const middle = placeAt(line, lengths, whole * share)
+    if (!isShown(middle.x, middle.y)) continue
     const from = Math.max(0, Math.min(whole - length, whole * share - length / 2))
     const steps = Math.max(2, Math.ceil(length / STEP_PX))
     const points = Array.from({ length: steps + 1 }, (_, step) =>
       placeAt(line, lengths, from + (length * step) / steps),
     )
     const stretch = toStretch(points, length)
-    if (stretch && (mayBend || stretch.isStraight)) return stretch
+    if (stretch && (mayBend || stretch.isStraight)) yield stretch
   }
-  return null
 }
 
 /** The letters of a name along a stretch, in its middle. */

@@ -5,9 +5,10 @@ import type { Point } from './link.ts'
 const ASKED_FROM_M = 40
 const ASKED_EVERY_MS = 10_000
 const ANSWER_WITHIN_MS = 10_000
+const AGAIN_AFTER_MS = 30_000
 const EARTH_M = 40_075_017
 
-/** Asks where a subject is in words, when it has moved and not too often. An answer that does not come changes nothing. */
+/** Asks where a subject is in words, when it has moved and not too often. Asks again later where no answer comes. */
 export function createPlaceWords(token: string, onWords: (words: string) => void) {
   let asked: Point | null = null
   let askedAt = Number.NEGATIVE_INFINITY
@@ -24,11 +25,11 @@ export function createPlaceWords(token: string, onWords: (words: string) => void
     const query = new URLSearchParams({ lat: `${lat}`, lng: `${lng}`, token })
     try {
       const answer = await fetch(`/api/v3/places?${query}`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) })
-      if (!answer.ok) return
+      if (!answer.ok) throw new Error(answer.statusText)
       const { data } = (await answer.json()) as { data: ({ name: string } | null)[] }
       onWords(data[0]?.name ?? '')
     } catch {
-      // The next point asks again.
+      timer = setTimeout(ask, AGAIN_AFTER_MS)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { MapColors } from '../map/colors.ts'
 import { readTheme, TONES } from '../map/tones.ts'
 import { fromRem } from '../parts/rem.ts'
-import { findStretch, type Letter, lettersOn } from './name-line.ts'
+import { findStretches, type Letter, lettersOn, type Stretch } from './name-line.ts'
 import { createRoom, type Room } from './name-room.ts'
 import { type PlacedTile, widthOf } from './street-painter.ts'
 import type { LineName, PointName, Road } from './street-tile.ts'
@@ -91,7 +91,7 @@ export function writeNames(pen: CanvasRenderingContext2D, placed: readonly Place
     color: string,
     halo: string,
   ) {
-    if (left === 0 || x < 0 || y < 0 || x > width || y > height) return
+    if (left === 0 || !isShown(x, y)) return
     const rows = rowsOf(text)
     const wide = Math.max(...rows.map(row => pen.measureText(row).width)) + 8
     const high = rows.length * fontPx * 1.2 + 4
@@ -106,6 +106,8 @@ export function writeNames(pen: CanvasRenderingContext2D, placed: readonly Place
     seen.get(text)?.some(other => Math.hypot(other.x - x, other.y - y) < AGAIN_AFTER_PX) === true
   const note = (text: string, x: number, y: number) => seen.set(text, [...(seen.get(text) ?? []), { x, y }])
 
+  const isShown = (x: number, y: number) => x > 0 && y > 0 && x < width && y < height
+
   function writeAlong(
     { text, kind }: LineName,
     line: Float32Array,
@@ -113,23 +115,26 @@ export function writeNames(pen: CanvasRenderingContext2D, placed: readonly Place
     color: string,
     halo: string,
   ) {
-    if (left === 0) return
-    const needed = pen.measureText(text).width
-    const found = findStretch(line, needed + size, SEPARABLE.test(text))
-    if (!found || isNear(text, found.x, found.y)) return
-    if (found.x < 0 || found.y < 0 || found.x > width || found.y > height) return
-    const letters: Letter[] = found.isStraight
-      ? [{ text, x: found.x, y: found.y, angle: found.angle }]
-      : lettersOn(found, text, part => pen.measureText(part).width)
-    if (!room.take(boxesAlong(found.points, Math.max(size * 1.3, Math.min(size * 2, widthOf(kind, zoom))))))
-      return
-    left--
-    note(text, found.x, found.y)
+    const needed = pen.measureText(text).width + size
+    const high = Math.max(size * 1.3, Math.min(size * 2, widthOf(kind, zoom)))
+    for (const found of findStretches(line, needed, SEPARABLE.test(text), isShown)) {
+      if (left === 0) return
+      if (isNear(text, found.x, found.y) || !room.take(boxesAlong(found.points, high))) continue
+      left--
+      note(text, found.x, found.y)
+      drawAlong(text, found, color, halo)
+    }
+  }
+
+  function drawAlong(text: string, stretch: Stretch, color: string, halo: string): void {
+    const letters: Letter[] = stretch.isStraight
+      ? [{ ...stretch, text }]
+      : lettersOn(stretch, text, part => pen.measureText(part).width)
+    pen.lineWidth = HALO_PX
     for (const [style, draw] of [
       [halo, 'strokeText'],
       [color, 'fillText'],
     ] as const) {
-      pen.lineWidth = HALO_PX
       pen.strokeStyle = pen.fillStyle = style
       for (const letter of letters) {
         pen.save()
@@ -145,8 +150,8 @@ export function writeNames(pen: CanvasRenderingContext2D, placed: readonly Place
   function writeShield(text: string, line: Float32Array, size: number): void {
     const middle = Math.floor(line.length / 4) * 2
     const [x, y] = [line[middle] as number, line[middle + 1] as number]
-    const key = `#${text.replace(/^\D+(?=\d)/, "")}`
-    if (left === 0 || x < 0 || y < 0 || x > width || y > height || isNear(key, x, y)) return
+    const key = `#${text.replace(/^\D+(?=\d)/, '')}`
+    if (left === 0 || !isShown(x, y) || isNear(key, x, y)) return
     const [wide, high] = [pen.measureText(text).width + 9, size * 1.55]
     const box = { x: x - wide / 2, y: y - high / 2, width: wide, height: high }
     if (!room.take([box])) return
