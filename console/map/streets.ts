@@ -1,6 +1,7 @@
 import { DARK, LIGHT, layers } from '@protomaps/basemaps'
-import type { LayerSpecification } from 'maplibre-gl'
+import type { ExpressionSpecification, LayerSpecification, SymbolLayerSpecification } from 'maplibre-gl'
 import type { MapColors } from './colors.ts'
+import { arrowPicture, shieldPicture } from './picture-names.ts'
 import { readTheme, TONES } from './tones.ts'
 
 /** Streets, buildings, water, green, and names in the page's language, drawn of vector tiles of the Protomaps schema. */
@@ -13,13 +14,37 @@ export function streetLayers(source: string, colors: MapColors): LayerSpecificat
   const fonts = { regular: 'system-ui', bold: 'Noto Sans Medium', italic: 'Noto Sans Italic' }
   const flavor = { ...base, ...TONES[theme], ...fonts, background: earth, earth, water }
   return (layers(source, flavor, { lang: lang || 'en' }) as LayerSpecification[])
-    .filter(({ id }) => id !== 'background' && id !== 'roads_oneway')
-    .map(withoutIcons)
+    .filter(({ id }) => id !== 'background')
+    .map(layer => withOwnIcons(layer, colors))
 }
 
-/** The icons of Protomaps are pictures of another server. The numbers of roads and the names of towns do without. */
-function withoutIcons(layer: LayerSpecification): LayerSpecification {
+/** From this zoom on a street is wide enough for an arrow in it. */
+const ARROWS_FROM_ZOOM = 16
+
+/** The icons of Protomaps are pictures of another server. Numbers of highways and arrows are drawn here, towns do without. */
+function withOwnIcons(layer: LayerSpecification, colors: MapColors): LayerSpecification {
   if (layer.type !== 'symbol' || !layer.layout) return layer
-  const layout = Object.entries(layer.layout).filter(([name]) => !name.startsWith('icon-'))
-  return { ...layer, layout: Object.fromEntries(layout) } as LayerSpecification
+  const tones = TONES[readTheme()]
+  const layout = Object.fromEntries(
+    Object.entries(layer.layout).filter(([name]) => !name.startsWith('icon-')),
+  )
+  const own = { ...layer, layout } as SymbolLayerSpecification
+  if (layer.id === 'roads_oneway') {
+    const icon = { 'icon-image': arrowPicture(tones.roads_label_minor), 'symbol-spacing': 140 }
+    return { ...own, minzoom: ARROWS_FROM_ZOOM, layout: { ...layout, ...icon, 'icon-padding': 0 } }
+  }
+  if (layer.id === 'roads_shields') {
+    const { 'text-field': _text, ...rest } = layout
+    const picture = shieldPicture(tones.roads_label_major, colors.land) as ExpressionSpecification
+    return {
+      ...own,
+      layout: {
+        ...rest,
+        'icon-image': picture,
+        'icon-rotation-alignment': 'viewport',
+        'symbol-spacing': 320,
+      },
+    }
+  }
+  return own
 }
