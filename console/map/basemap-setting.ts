@@ -1,3 +1,6 @@
+/** The server's tiles, whatever `BASEMAP` names. */
+export const TILE_PATH = '/api/v3/tiles/'
+
 /** The tiles of the basemap as the server describes them in the page (src/basemap/tiles.ts). */
 export interface BasemapSetting {
   /** Vector tiles of the Protomaps schema; else images. */
@@ -24,3 +27,25 @@ export const hasTilesAt = (
   const [west, south, east, north] = setting?.bounds ?? [0, 0, 0, 0]
   return lng >= west && lng <= east && lat >= south && lat <= north
 }
+
+const WORLD_DEGREES = 360
+
+/** Whether the tiles are those of the whole world. */
+export const coversWorld = ({ bounds: [west, , east] }: BasemapSetting): boolean =>
+  east - west > WORLD_DEGREES - 1
+
+/**
+ * The zoom from which on tiles are shown: a quarter of a tile is as wide as their area. Below it they would be a patch on the
+ * outlines of the world.
+ */
+export function firstZoomOf(setting: BasemapSetting): number {
+  const [west, , east] = setting.bounds
+  const first = coversWorld(setting) ? 0 : Math.floor(Math.log2(WORLD_DEGREES / (east - west))) - 2
+  return Math.max(setting.minZoom, first)
+}
+
+/** Who has to be named on every map of these tiles. */
+export const OWNERS = [
+  { name: '© OpenStreetMap contributors', href: 'https://www.openstreetmap.org/copyright' },
+  { name: 'Protomaps', href: 'https://protomaps.com' },
+] as const

@@ -1,14 +1,13 @@
 import type { StyleSpecification } from 'maplibre-gl'
-import { readBasemapSetting } from './basemap-setting.ts'
+import { coversWorld, firstZoomOf, OWNERS, readBasemapSetting, TILE_PATH } from './basemap-setting.ts'
 import type { MapColors } from './colors.ts'
-import { TILE_URL } from './tile-requests.ts'
 import { addWorld } from './world.ts'
 
-const ATTRIBUTION =
-  '<a href="https://www.openstreetmap.org/copyright" target="_blank" rel="noreferrer">© OpenStreetMap</a>'
+const ATTRIBUTION = OWNERS.map(
+  ({ name, href }) => `<a href="${href}" target="_blank" rel="noreferrer">${name}</a>`,
+).join(' · ')
 /** The source of the tiles. */
 export const STREETS = 'streets'
-const WORLD_DEGREES = 360
 
 /** The style of the base map, in the page's colours: the outlines of the world, and above them the tiles where there are some. */
 export async function createStyle(colors: MapColors): Promise<StyleSpecification> {
@@ -18,14 +17,12 @@ export async function createStyle(colors: MapColors): Promise<StyleSpecification
     sources: {},
     layers: [{ id: 'blank', type: 'background', paint: { 'background-color': colors.blank } }],
   }
-  const across = setting ? setting.bounds[2] - setting.bounds[0] : 0
-  const coversWorld = across > WORLD_DEGREES - 1
-  if (!coversWorld) await addWorld(style, colors)
+  if (!setting || !coversWorld(setting)) await addWorld(style, colors)
   if (!setting) return style
-  const { vector, minZoom, maxZoom, bounds, version } = setting
+  const { vector, maxZoom, bounds, version } = setting
   const source = {
-    tiles: [`${location.origin}${TILE_URL}?v=${version}`],
-    minzoom: Math.max(minZoom, coversWorld ? 0 : zoomOf(across)),
+    tiles: [`${location.origin}${TILE_PATH}{z}/{x}/{y}?v=${version}`],
+    minzoom: firstZoomOf(setting),
     maxzoom: maxZoom,
     bounds: [...bounds] as [number, number, number, number],
     attribution: ATTRIBUTION,
@@ -40,6 +37,3 @@ export async function createStyle(colors: MapColors): Promise<StyleSpecification
   }
   return style
 }
-
-/** The zoom at which a quarter of a tile is as wide as the area: below it the tiles would be a patch on the outlines. */
-const zoomOf = (across: number) => Math.floor(Math.log2(WORLD_DEGREES / across)) - 2

@@ -2,12 +2,8 @@ import type { Map as MapLibre } from 'maplibre-gl'
 import { fromRem } from '../parts/rem.ts'
 import { readMapColors } from './colors.ts'
 import { shorten } from './labels.ts'
+import { ARROW, HUB, NAME, SHIELD } from './picture-names.ts'
 
-// The map has no fonts: a name, as well as the mark of a hub, is a picture that is drawn when the map requests it. The
-// picture's identifier holds everything about it, so another theme requests other pictures.
-
-const NAME = ' name '
-const HUB = ' hub'
 const RATIO = 2
 const FONT_REM = 0.6875
 const PADDING_PX = 4
@@ -17,10 +13,6 @@ export const HUB_PX = fromRem(1.125)
 const HUB_SQUARE = 24
 /** A copy of the path in `parts/icon.tsx`, which the map does not load. */
 const HOUSE = 'M2 14V6.500L8 2.500l6 4V14M6 14v-4.500h4V14M1 14h14'
-
-/** The `icon-image` of features with a `name`. */
-export const namePicture = (color: string) => ['concat', color, NAME, ['get', 'name']]
-export const hubPicture = (color: string): string => color + HUB
 
 /** Draws each picture that a map requests. */
 export function drawPictures(map: MapLibre): void {
@@ -32,8 +24,11 @@ export function drawPictures(map: MapLibre): void {
   }
   map.setMissingStyleImageResolver(id => {
     const at = id.indexOf(NAME)
+    const [plate = '', number] = id.split(SHIELD)
     const add = (image: ImageData) => map.addImage(id, image, { pixelRatio: RATIO })
     if (at !== -1) add(drawName(id.slice(at + NAME.length), takePen(id.slice(0, at))))
+    else if (number !== undefined) add(drawShield(number, plate))
+    else if (id.endsWith(ARROW)) add(drawArrow(id.slice(0, -ARROW.length)))
     else if (id.endsWith(HUB)) add(drawHub(takePen(id.slice(0, -HUB.length))))
   })
 }
@@ -94,5 +89,44 @@ function drawHub({ color, surface }: Pen): ImageData {
   context.translate((HUB_SQUARE - 16) / 2, (HUB_SQUARE - 16) / 2)
   context.lineJoin = 'round'
   context.stroke(new Path2D(HOUSE))
+  return context.getImageData(0, 0, size, size)
+}
+
+const SHIELD_REM = 0.625
+const ARROW_PX = 9
+
+/** The number of a highway on a plate of two colours. */
+function drawShield(number: string, plate: string): ImageData {
+  const [color = '', ground = ''] = plate.split(' ')
+  const context = createContext()
+  const { canvas } = context
+  const fontPx = fromRem(SHIELD_REM) * RATIO
+  const font = `600 ${fontPx}px ${getComputedStyle(document.body).fontFamily}`
+  context.font = font
+  canvas.width = Math.ceil(context.measureText(number).width) + 10 * RATIO
+  canvas.height = Math.ceil(fontPx * 1.5) + 2 * RATIO
+  context.font = font
+  context.textAlign = 'center'
+  context.textBaseline = 'middle'
+  context.beginPath()
+  context.roundRect(RATIO, RATIO, canvas.width - 2 * RATIO, canvas.height - 2 * RATIO, 3 * RATIO)
+  context.fillStyle = ground
+  context.fill()
+  context.lineWidth = RATIO
+  context.strokeStyle = context.fillStyle = color
+  context.stroke()
+  context.fillText(number, canvas.width / 2, canvas.height / 2 + RATIO / 2)
+  return context.getImageData(0, 0, canvas.width, canvas.height)
+}
+
+function drawArrow(color: string): ImageData {
+  const context = createContext()
+  const size = ARROW_PX * RATIO
+  context.canvas.width = context.canvas.height = size
+  context.scale(RATIO, RATIO)
+  context.strokeStyle = color
+  context.lineWidth = 1.4
+  context.lineCap = context.lineJoin = 'round'
+  context.stroke(new Path2D('M1 4.5h6.500M5 2l2.500 2.500L5 7'))
   return context.getImageData(0, 0, size, size)
 }

@@ -1,9 +1,7 @@
 import type { Map as MapLibre, RequestTransformFunction } from 'maplibre-gl'
 import { getSession } from '../session.ts'
+import { TILE_PATH } from './basemap-setting.ts'
 
-/** The server's tiles, whatever `BASEMAP` names. */
-export const TILE_URL = '/api/v3/tiles/{z}/{x}/{y}'
-const PATH = TILE_URL.slice(0, TILE_URL.indexOf('{'))
 /** As long as the server leaves alone the other server that holds the tiles. */
 const AGAIN_AFTER_MS = 5_000
 
@@ -11,7 +9,7 @@ const AGAIN_AFTER_MS = 5_000
 export const authorizeTiles =
   (linkToken?: string): RequestTransformFunction =>
   url => {
-    if (!new URL(url, location.href).pathname.startsWith(PATH)) return undefined
+    if (!new URL(url, location.href).pathname.startsWith(TILE_PATH)) return undefined
     if (linkToken !== undefined) return { url: `${url}&token=${encodeURIComponent(linkToken)}` }
     const token = getSession()?.token
     return token ? { url, headers: { authorization: `Bearer ${token}` } } : { url }

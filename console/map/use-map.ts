@@ -8,6 +8,15 @@ import type { View } from './maplibre.ts'
 import type { PacedMap } from './paced-map.ts'
 
 const RETRY_MS = 3_000
+
+interface Opened<T> {
+  map: PacedMap
+  scale: ScaleControl
+  loaded: T
+  /** Draws the map anew, in the colours and the language of the page. */
+  restyle: () => void
+}
+
 const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !== null
 
 /**
@@ -15,10 +24,10 @@ const hasWebgl = () => document.createElement('canvas').getContext('webgl2') !==
  * this browser cannot draw one. A hidden page has no map; when it is visible again, a new map shows the same view.
  */
 export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => Promise<T>) {
-  const [opened, setOpened] = useState<{ map: PacedMap; scale: ScaleControl; loaded: T } | null>(null)
+  const [opened, setOpened] = useState<Opened<T> | null>(null)
   const [failed, setFailed] = useState(false)
-  // An open map keeps its texts: a change of language does not open it anew.
-  const words = useRef(useTexts().mapWords)
+  const { mapWords } = useTexts()
+  const words = useRef(mapWords)
   const { units } = useFormat()
   const view = useRef<View>(undefined)
 
@@ -34,16 +43,15 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
       const { map, scale } = await openMap(container.current, readMapColors(), words.current, view.current)
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
-      const unfollow = onTheme(() => {
-        void createStyle(readMapColors()).then(style => map.setStyle(style))
-      })
+      const restyle = () => void createStyle(readMapColors()).then(style => map.setStyle(style))
+      const unfollow = onTheme(restyle)
       close = () => {
         unfollow()
         unrefine()
         view.current = { center: map.getCenter(), zoom: map.getZoom() }
         map.remove()
       }
-      setOpened({ map, scale, loaded })
+      setOpened({ map, scale, loaded, restyle })
     }
     const attempt = () => {
       open().catch(() => {
@@ -62,6 +70,13 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
   }, [container, load])
 
   useEffect(() => opened?.scale.setUnit(units), [opened, units])
+  useEffect(() => {
+    // The map that is opened next has these words, and names of places in this language.
+    if (words.current === mapWords) return
+    words.current = mapWords
+    opened?.map.getCanvas().setAttribute('aria-label', mapWords.canvas)
+    opened?.restyle()
+  }, [opened, mapWords])
 
   return { opened, failed }
 }

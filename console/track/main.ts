@@ -2,6 +2,7 @@ import '../styles/track.css'
 import '../preferences.ts'
 import { serverNow } from '../clock.ts'
 import type { State } from '../live/packed.ts'
+import { OWNERS, readBasemapSetting } from '../map/basemap-setting.ts'
 import { readMapColors } from '../map/colors.ts'
 import { nearX, toX, toY } from '../map/mercator.ts'
 import { onTheme } from '../preferences.ts'
@@ -12,6 +13,7 @@ import { isolateNames } from '../texts/isolate.ts'
 import { unitsOf } from '../texts/region.ts'
 import { followLink, type Heard, type Point } from './link.ts'
 import { createMiniMap } from './mini-map.ts'
+import { createPlaceWords } from './place-words.ts'
 
 /** Faster than this counts as driving; the live socket of a link sends no state. */
 const MOVING_MPS = 1
@@ -41,6 +43,7 @@ const make = <K extends keyof HTMLElementTagNameMap>(
 }
 const heading = make('h1', { textContent: texts.loading })
 const sentence = make('p', { className: 'sentence' })
+const where = make('p', { className: 'where', hidden: true })
 const spoken = make('div', { className: 'unseen', role: 'status' })
 const note = make('p', { className: 'note', hidden: true })
 const until = make('p', { className: 'hint' })
@@ -56,8 +59,13 @@ const buttons = make(
   button('+', texts.map.zoomIn, () => map.zoomBy(1)),
   button('−', texts.map.zoomOut, () => map.zoomBy(-1)),
 )
-const card = make('div', { className: 'card' }, heading, sentence, note, until)
-const main = make('main', {}, make('div', { className: 'map' }, canvas, buttons), card)
+const card = make('div', { className: 'card' }, heading, where, sentence, note, until)
+const owners = OWNERS.flatMap(({ name, href }, index) => [
+  ...(index > 0 ? [document.createTextNode(' · ')] : []),
+  make('a', { textContent: name, href, target: '_blank', rel: 'noreferrer' }),
+])
+const sources = make('p', { className: 'sources', hidden: readBasemapSetting() === null }, ...owners)
+const main = make('main', {}, make('div', { className: 'map' }, canvas, sources, buttons), card)
 document.getElementById('root')?.replaceChildren(main, spoken)
 onTheme(map.request)
 
@@ -98,7 +106,10 @@ function describe(point: Point): string {
 function write(): void {
   const description = newest ? describe(newest) : isKnown ? t.waiting : ''
   sentence.textContent = description
-  canvas.ariaLabel = description ? `${heading.textContent}: ${description}` : heading.textContent
+  const words = where.textContent
+  canvas.ariaLabel = description
+    ? [`${heading.textContent}: ${description}`, words].filter(Boolean).join(', ')
+    : heading.textContent
   if (trailMs > 0) map.cutTrail(serverNow() - trailMs)
   const state = newest && stateOf(newest)
   // A subject that stops sending stops on the map too.
@@ -108,7 +119,7 @@ function write(): void {
   if (turn === spokenOf && performance.now() - spokenAt < SPOKEN_EVERY_MS) return
   spokenAt = performance.now()
   spokenOf = turn
-  say(description, note.textContent)
+  say(description, where.textContent, note.textContent)
 }
 
 /** Announces a sentence only once. */
@@ -125,6 +136,7 @@ function place(point: Point, animate: boolean): void {
   movesMs = animate && newest ? Math.min(LONGEST_MOVE_MS, now - startedAt) : 0
   startedAt = now
   newest = point
+  findWords(point)
   move()
   write()
 }
@@ -158,7 +170,13 @@ function showGone(): void {
 }
 
 const writing = setInterval(write, WRITTEN_EVERY_MS)
-followLink(decodeURIComponent(location.pathname.split('/')[2] as string), {
+const token = decodeURIComponent(location.pathname.split('/')[2] as string)
+const findWords = createPlaceWords(token, words => {
+  where.textContent = words
+  where.hidden = words === ''
+  write()
+})
+followLink(token, {
   onTracked({ name, position, trail, expiresAt }) {
     isKnown = true
     showName(name)

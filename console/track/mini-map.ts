@@ -1,164 +1,66 @@
-import type { FeatureCollection, MultiPolygon, Polygon, Position } from 'geojson'
 import { STATES, type State } from '../live/packed.ts'
-import { readBasemapSetting } from '../map/basemap-setting.ts'
+import { readBasemapSetting, TILE_PATH } from '../map/basemap-setting.ts'
 import type { MapColors } from '../map/colors.ts'
 import { nearX, TILE_PX, toX, toY } from '../map/mercator.ts'
-
-/** A map of a few kilobytes, as this page is opened over mobile networks: outlines or image tiles, a trail, a marker. */
-export interface Place {
-  x: number
-  y: number
-}
+import { copiesOf, type Ground, type Place, toView, type View } from './view.ts'
 
 const MIN_ZOOM = 1
-const MAX_ZOOM = 18
-const MAX_TILES = 200
-const IMAGE_PX = 256
-const SCALE_LINES = 6
+const MAX_ZOOM = 18.5
+const FIRST_ZOOM = 15
+/** Screens with more pixels than that would be drawn longer for nothing that anybody sees. */
+const MAX_RATIO = 2
 
-interface Shape {
-  rings: Place[][]
-  west: number
-  east: number
-  north: number
-  south: number
-}
+type Marker = Place & { heading: number | null; state: State }
 
+/**
+ * A map of a few kilobytes, as this page is opened over mobile networks: streets or image tiles where there are some, the outlines of
+ * the world elsewhere, and above them a trail and a marker.
+ */
 export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapColors) {
   const pen = canvas.getContext('2d') as CanvasRenderingContext2D
-  const setting = readBasemapSetting()
-  const token = location.pathname.split('/')[2]
-  const images =
-    setting && !setting.vector ? `/api/v3/tiles/{z}/{x}/{y}?v=${setting.version}&token=${token}` : null
-  const tiles = new Map<string, HTMLImageElement>()
-  let shapes: Shape[] = []
+  let ground: Ground | null = null
   let center: Place = { x: 0.5, y: 0.35 }
   let zoom = 2
   let trail: (Place & { at: number })[] = []
-  let marker: (Place & { heading: number | null; state: State }) | null = null
+  let marker: Marker | null = null
   let frame = 0
   let stray = false
+  /** The map of the first moment would be another one: the link is being read. */
+  let isRead = false
 
   const request = () => {
     if (frame === 0) frame = requestAnimationFrame(draw)
   }
-  if (!images) {
-    void import('../map/outlines.ts')
-      .then(({ readOutlines }) => readOutlines('fine'))
-      .then(collection => {
-        shapes = toShapes(collection)
-        request()
-      })
-  }
+  void openGround(request).then(opened => {
+    ground = opened
+    request()
+  })
 
   function draw() {
     frame = 0
-    const ratio = Math.min(2, devicePixelRatio)
+    const ratio = Math.min(MAX_RATIO, devicePixelRatio)
     const { clientWidth: width, clientHeight: height } = canvas
-    if (canvas.width !== width * ratio || canvas.height !== height * ratio) {
-      canvas.width = width * ratio
-      canvas.height = height * ratio
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio)
+      canvas.height = Math.round(height * ratio)
     }
     const colors = readColors()
-    const world = TILE_PX * 2 ** zoom
-    const left = center.x * world - width / 2
-    const top = center.y * world - height / 2
+    const view = toView(center, zoom, width, height, ratio)
     pen.setTransform(ratio, 0, 0, ratio, 0, 0)
-    pen.fillStyle = colors.water
-    pen.fillRect(0, 0, width, height)
-    // The world repeats, and a trail continues from one copy into the next.
-    const lefts: number[] = []
-    for (let turn = Math.floor(left / world) - 1; (turn - 1) * world < left + width; turn++)
-      lefts.push(left - turn * world)
-    if (images) drawTiles(images, left, top, width, height)
+    if (ground && isRead) ground.draw(pen, view, colors)
     else {
-      for (const one of lefts) drawLand(colors, one, top, width, height, world)
-      drawGrid(colors, left, top, width, height, world)
+      pen.fillStyle = colors.blank
+      pen.fillRect(0, 0, width, height)
     }
-    for (const one of lefts) {
-      drawTrail(colors, one, top, world)
-      if (marker) drawMarker(marker.x * world - one, marker.y * world - top, marker, colors)
-    }
-  }
-
-  function drawLand(
-    colors: MapColors,
-    left: number,
-    top: number,
-    width: number,
-    height: number,
-    world: number,
-  ) {
-    pen.fillStyle = colors.land
-    pen.strokeStyle = colors.border
-    pen.lineWidth = 1
-    for (const { rings, west, east, north, south } of shapes) {
-      if (east * world < left || west * world > left + width) continue
-      if (south * world < top || north * world > top + height) continue
-      pen.beginPath()
-      for (const ring of rings) {
-        for (const { x, y } of ring) pen.lineTo(x * world - left, y * world - top)
-        pen.closePath()
-      }
-      pen.fill('evenodd')
-      pen.stroke()
+    const lefts = copiesOf(view)
+    for (const left of lefts) drawTrail(colors, { ...view, left })
+    if (isRead) ground?.drawNames?.(pen, view, colors)
+    for (const left of lefts) {
+      if (marker) drawMarker(marker.x * view.world - left, marker.y * view.world - view.top, marker, colors)
     }
   }
 
-  /** A grid makes movements visible where there are no roads. */
-  function drawGrid(
-    colors: MapColors,
-    left: number,
-    top: number,
-    width: number,
-    height: number,
-    world: number,
-  ) {
-    const step = 2 ** -Math.round(zoom + Math.log2(TILE_PX / (Math.max(width, height) / SCALE_LINES)))
-    pen.strokeStyle = colors.grid
-    pen.lineWidth = 1
-    pen.beginPath()
-    for (let x = Math.ceil(left / world / step) * step; x * world < left + width; x += step) {
-      pen.moveTo(x * world - left, 0)
-      pen.lineTo(x * world - left, height)
-    }
-    for (let y = Math.ceil(top / world / step) * step; y * world < top + height; y += step) {
-      pen.moveTo(0, y * world - top)
-      pen.lineTo(width, y * world - top)
-    }
-    pen.stroke()
-  }
-
-  function drawTiles(url: string, left: number, top: number, width: number, height: number) {
-    const level = Math.max(0, Math.min(MAX_ZOOM, Math.round(zoom + 1)))
-    const count = 2 ** level
-    const size = (TILE_PX * 2 ** zoom) / count
-    for (let y = Math.max(0, Math.floor(top / size)); y * size < top + height && y < count; y++) {
-      for (let x = Math.floor(left / size); x * size < left + width; x++) {
-        const image = readTile(url, level, ((x % count) + count) % count, y)
-        if (image?.complete && image.naturalWidth > 0) {
-          pen.drawImage(image, x * size - left, y * size - top, size + 0.5, size + 0.5)
-        }
-      }
-    }
-  }
-
-  function readTile(url: string, z: number, x: number, y: number): HTMLImageElement | undefined {
-    const key = `${z}/${x}/${y}`
-    const known = tiles.get(key)
-    if (known) return known
-    for (const oldest of tiles.keys()) {
-      if (tiles.size < MAX_TILES) break
-      tiles.delete(oldest)
-    }
-    const image = new Image(IMAGE_PX, IMAGE_PX)
-    image.onload = request
-    image.src = url.replace('{z}', `${z}`).replace('{x}', `${x}`).replace('{y}', `${y}`)
-    tiles.set(key, image)
-    return image
-  }
-
-  function drawTrail(colors: MapColors, left: number, top: number, world: number) {
+  function drawTrail(colors: MapColors, { left, top, world }: View) {
     let x = trail[0]?.x
     if (x === undefined) return
     pen.beginPath()
@@ -166,31 +68,40 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
       x = nearX(place.x, x)
       pen.lineTo(x * world - left, place.y * world - top)
     }
-    pen.strokeStyle = colors.trail
-    pen.globalAlpha = 0.65
-    pen.lineWidth = 4
     pen.lineJoin = pen.lineCap = 'round'
+    pen.lineWidth = 8
+    pen.strokeStyle = colors.labels.halo
+    pen.globalAlpha = 0.7
+    pen.stroke()
+    pen.strokeStyle = colors.trail
+    pen.globalAlpha = 0.85
+    pen.lineWidth = 4.5
     pen.stroke()
     pen.globalAlpha = 1
   }
 
-  function drawMarker(x: number, y: number, one: NonNullable<typeof marker>, colors: MapColors) {
+  function drawMarker(x: number, y: number, one: Marker, colors: MapColors) {
+    const color = colors.labels.states[STATES.indexOf(one.state)] as string
     pen.save()
     pen.translate(x, y)
     pen.beginPath()
     if (one.state === 'moving' && one.heading !== null) {
       pen.rotate((one.heading * Math.PI) / 180)
-      pen.moveTo(0, -16)
-      pen.lineTo(11, 13)
-      pen.lineTo(0, 7)
-      pen.lineTo(-11, 13)
+      pen.moveTo(0, -18)
+      pen.lineTo(13, 14)
+      pen.lineTo(0, 8)
+      pen.lineTo(-13, 14)
       pen.closePath()
-    } else pen.arc(0, 0, 9, 0, Math.PI * 2)
-    pen.lineWidth = 5
+    } else pen.arc(0, 0, 10, 0, Math.PI * 2)
+    pen.lineWidth = 6
     pen.lineJoin = 'round'
     pen.strokeStyle = colors.labels.halo
+    pen.shadowColor = 'rgb(0 0 0 / 35%)'
+    pen.shadowBlur = 8
+    pen.shadowOffsetY = 2
     pen.stroke()
-    pen.fillStyle = colors.labels.states[STATES.indexOf(one.state)] as string
+    pen.shadowColor = 'transparent'
+    pen.fillStyle = color
     pen.fill()
     pen.restore()
   }
@@ -243,6 +154,7 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
     zoomBy,
     request,
     setTrail(points: readonly Timed[]) {
+      isRead = true
       trail = points.map(toPlace)
       request()
     },
@@ -256,17 +168,17 @@ export function createMiniMap(canvas: HTMLCanvasElement, readColors: () => MapCo
       trail = left
     },
     /** Moves the marker. The map follows it until somebody drags the map away. */
-    setMarker(next: NonNullable<typeof marker>) {
+    setMarker(next: Marker) {
       const isFirst = marker === null
       marker = next
-      if (isFirst) zoom = 14
+      if (isFirst) zoom = FIRST_ZOOM
       if (isFirst || !stray) center = { x: next.x, y: next.y }
       request()
     },
     goToMarker() {
       stray = false
       if (marker) center = { x: marker.x, y: marker.y }
-      zoom = Math.max(zoom, 13)
+      zoom = Math.max(zoom, FIRST_ZOOM - 1)
       request()
     },
   }
@@ -280,24 +192,18 @@ interface Timed {
 
 const toPlace = ({ lat, lng, timestamp }: Timed) => ({ x: toX(lng), y: toY(lat), at: Date.parse(timestamp) })
 
-function toShapes(collection: FeatureCollection): Shape[] {
-  return collection.features.flatMap(({ geometry }) => {
-    const polygons = geometry as Polygon | MultiPolygon
-    const list = polygons.type === 'Polygon' ? [polygons.coordinates] : polygons.coordinates
-    return list.map(rings => {
-      const places = rings.map(ring =>
-        ring.map(([lng, lat]: Position) => ({ x: toX(lng as number), y: toY(lat as number) })),
-      )
-      const all = places[0] ?? []
-      const xs = all.map(place => place.x)
-      const ys = all.map(place => place.y)
-      return {
-        rings: places,
-        west: Math.min(...xs),
-        east: Math.max(...xs),
-        north: Math.min(...ys),
-        south: Math.max(...ys),
-      }
-    })
-  })
+/** The ground as the server's basemap has it. What it needs is loaded then: streets, images, or the world's outlines. */
+async function openGround(request: () => void): Promise<Ground> {
+  const setting = readBasemapSetting()
+  const token = location.pathname.split('/')[2]
+  const urlOf = (z: number, x: number, y: number) =>
+    `${TILE_PATH}${z}/${x}/${y}?v=${setting?.version}&token=${token}`
+  const openOutlines = async () => (await import('./outlines-ground.ts')).createOutlines()
+  if (!setting) return openOutlines()
+  if (!setting.vector) {
+    const { createImages } = await import('./image-ground.ts')
+    return createImages(urlOf, setting.maxZoom, request)
+  }
+  const { createStreets } = await import('./streets-ground.ts')
+  return createStreets({ setting, urlOf, openOutlines, request })
 }

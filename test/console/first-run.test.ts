@@ -348,7 +348,10 @@ describe('The first run', () => {
     await page.goto(`${server.url}/teams/new`)
     await page.locator('[name=name]').fill('Nord')
     await save.click()
-    await page.getByRole('alert').getByText('Nord gibt es bereits. Bitte einen anderen Namen wählen.').waitFor()
+    await page
+      .getByRole('alert')
+      .getByText('Nord gibt es bereits. Bitte einen anderen Namen wählen.')
+      .waitFor()
     const body = JSON.stringify({ status: false, message: 'Nobody has said this in German.' })
     const answer = { status: 409, contentType: 'application/json', body }
     await page.route('**/api/v3/team', route => route.fulfill(answer))

@@ -4,7 +4,9 @@ import { createClient, createDevice, signIn } from '../support/client.ts'
 import { useServer } from '../support/own-server.ts'
 import { TOOLANGI } from '../support/remote-archive.ts'
 import { until } from '../support/wait.ts'
-import { useBrowser } from './browser.ts'
+import { findBarriersInThemes, useBrowser } from './browser.ts'
+
+const VILLAGE = { lat: -37.5373, lng: 145.4718 }
 
 /** Notes the letters that MapLibre draws: it draws each once, 48 pixels high, and puts names together of them. */
 function noteLetters(): void {
@@ -13,6 +15,16 @@ function noteLetters(): void {
   const { fillText } = OffscreenCanvasRenderingContext2D.prototype
   OffscreenCanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
     if (/\b48px/.test(this.font)) letters.add(text)
+    return fillText.call(this, text, ...rest)
+  }
+}
+/** Notes what the page of a tracking link writes, a name or its letters. */
+function noteWords(): void {
+  const words: string[] = []
+  Object.assign(window, { words })
+  const { fillText } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    words.push(text)
     return fillText.call(this, text, ...rest)
   }
 }
@@ -52,5 +64,37 @@ describe('Streets', () => {
     const origins = new Set(asked.filter(url => /^https?:/.test(url)).map(url => new URL(url).origin))
     expect([...origins]).toEqual([server.url])
     expect(asked.some(url => url.includes('/api/v3/tiles/1'))).toBe(true)
+  })
+
+  it('are drawn with their names on the page of a tracking link too, which says where the subject is', async () => {
+    const owner = await signIn(server)
+    const van = await createDevice(owner, 'Van 8')
+    const points = [{ ...VILLAGE, timestamp: new Date().toISOString() }]
+    const { name, street } = (await owner.get(`/places?lat=${VILLAGE.lat}&lng=${VILLAGE.lng}`)).body.data[0]
+    expect(name).toBe(`${street}, Toolangi`)
+    expect((await createClient(server, van.key).post('/location-history/bulk', { points })).status).toBe(200)
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const body = { subjectId: van.id, subjectType: 'device', trailMinutes: 60, expiresAt }
+    const { url } = (await owner.post('/tracking-link', body)).body.data as { url: string }
+    const page = await screens.open('about:blank', { size: { width: 390, height: 844 } })
+    await page.addInitScript(noteWords)
+    const asked: string[] = []
+    page.on('request', request => asked.push(request.url()))
+    await page.goto(url)
+    await page.locator('.where').getByText(name).waitFor()
+    await page.getByRole('img', { name: new RegExp(`^Where Van 8 is: .*, ${name}$`) }).waitFor()
+    await page.getByRole('link', { name: '© OpenStreetMap contributors' }).waitFor()
+    const wordsOf = () => page.evaluate(() => (window as unknown as { words: string[] }).words.join(''))
+    await until('the names of streets are written', async () => (await wordsOf()).includes(street))
+    // The names of places come with the tiles of a smaller scale.
+    for (let times = 0; times < 3; times++) await page.getByRole('button', { name: 'Zoom out' }).click()
+    await until('the name of the village is written', async () => (await wordsOf()).includes('Toolangi'))
+    expect(await findBarriersInThemes(page)).toEqual([])
+    const origins = new Set(asked.filter(one => /^https?:/.test(one)).map(one => new URL(one).origin))
+    expect([...origins]).toEqual([server.url])
+    const token = new URL(url).pathname.split('/')[2] as string
+    const tiles = asked.filter(one => one.includes('/api/v3/tiles/'))
+    expect(tiles.filter(one => !one.endsWith(`&token=${token}`))).toEqual([])
+    expect(tiles.length).toBeGreaterThan(0)
   })
 })

@@ -1,6 +1,7 @@
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { readMapColors } from '../../map/colors.ts'
-import { HUB_PX, hubPicture, namePicture } from '../../map/pictures.ts'
+import { hubPicture, namePicture } from '../../map/picture-names.ts'
+import { HUB_PX } from '../../map/pictures.ts'
 import { showLayer } from './trail-layer.ts'
 
 interface Hub {

@@ -12,6 +12,7 @@ import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
+import { usePlace } from '../places.ts'
 import { hasFallenSilent, readSpeed } from './speed.ts'
 import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './subject-queries.ts'
 
@@ -31,7 +32,7 @@ interface Props {
 }
 
 /** The panel of one subject, updated live. */
-export function SubjectPanel({
+export default function SubjectPanel({
   subjectId,
   isDebounced,
   follow,
@@ -92,6 +93,7 @@ export function SubjectPanel({
               {isAway ? t.asOf(format.sinceSeconds(fixedAt)) : format.ago(fixedAt, now)}
             </span>
           </p>
+          <Where {...{ position, isDebounced }} />
           <div className="panel-actions">
             <ToggleButton className="button plain" isSelected={follow} onChange={onFollow}>
               <Icon name="follow" />
@@ -154,6 +156,11 @@ export function SubjectPanel({
       )}
     </aside>
   )
+}
+
+function Where({ position, isDebounced }: { position: Position; isDebounced: boolean }) {
+  const words = usePlace(position.subjectId, position, isDebounced)
+  return words === '' ? null : <p className="panel-where">{words}</p>
 }
 
 function Today(props: Pick<Props, 'subjectId' | 'isDebounced'> & { isAway: boolean; position: Position }) {

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useMemo, useRef } from 'react'
 import { Button } from 'react-aria-components'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { TRIP_FROM_M } from '../map/subject-queries.ts'
+import { usePlaces } from '../places.ts'
 import type { Span } from './address.ts'
 import type { PlayedSubject } from './played-subject.ts'
 import { type Player, usePlayerTime } from './player.ts'
@@ -15,13 +16,15 @@ interface Part {
   from: number
   to: number
   trip: Trips['trips'][number] | null
+  /** Where it begins, and where a trip ends. */
+  places: { lat: number; lng: number }[]
 }
 
 export function partsOf(trips: Trips | undefined): Part[] {
   if (!trips) return []
   const parts = [
-    ...trips.trips.map(trip => ({ ...toTimes(trip), trip })),
-    ...trips.stops.map(stop => ({ ...toTimes(stop), trip: null })),
+    ...trips.trips.map(trip => ({ ...toTimes(trip), trip, places: [trip.start, trip.end] })),
+    ...trips.stops.map(stop => ({ ...toTimes(stop), trip: null, places: [stop] })),
   ]
   return parts.sort((a, b) => a.from - b.from)
 }
@@ -59,8 +62,16 @@ export function DayList(props: { one: PlayedSubject; player: Player; isAlone: bo
   usePlayerTime(player, SECOND_MS)
   const { time } = player
   const parts = useMemo(() => partsOf(one.trips), [one.trips])
+  const findPlace = usePlaces(parts.flatMap(({ places }) => places))
   const moment = momentAt(one.track, time)
   const current = parts.findLastIndex(({ from, to }) => from <= time && time <= to + SECOND_MS)
+  /** "Main Street, Springfield", or of a trip "Main Street → Park Road" */
+  const sayWhere = (places: Part['places']) => {
+    const found = places.map(findPlace)
+    if (found.includes(null)) return ''
+    if (found.length === 1) return found[0]?.name ?? ''
+    return found.map(place => place?.street ?? place?.name).join(' → ')
+  }
   const trips = one.trips?.trips ?? []
   const sayNow = (speed: number) => (Number.isNaN(speed) ? words.none : format.speed(speed))
   const distance = trips.reduce((sum, trip) => sum + trip.distance, 0)
@@ -82,7 +93,7 @@ export function DayList(props: { one: PlayedSubject; player: Player; isAlone: bo
             {t.sums(trips.length, parts.length - trips.length)}
           </p>
           <ol className="parts" aria-label={t.parts}>
-            {parts.map(({ from, to, trip }, index) => (
+            {parts.map(({ from, to, trip, places }, index) => (
               <Entry
                 key={`${from}${trip ? 'trip' : 'stop'}`}
                 isCurrent={index === current}
@@ -94,6 +105,7 @@ export function DayList(props: { one: PlayedSubject; player: Player; isAlone: bo
                 <span className="part-times">
                   {format.clock(from)} – {format.clock(to)}
                 </span>
+                {sayWhere(places) !== '' && <span className="part-where">{sayWhere(places)}</span>}
                 <span className="part-facts">
                   {trip
                     ? `${format.distance(trip.distance)} · ${format.duration(trip.duration)} · ${t.max(format.speed(trip.maxSpeed))}`

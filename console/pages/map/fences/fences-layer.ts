@@ -2,7 +2,7 @@ import type { Feature, FeatureCollection } from 'geojson'
 import type { LayerSpecification, Map as MapLibre } from 'maplibre-gl'
 import { ringOf, type Shape } from '../../../map/areas.ts'
 import { readMapColors } from '../../../map/colors.ts'
-import { namePicture } from '../../../map/pictures.ts'
+import { namePicture } from '../../../map/picture-names.ts'
 import { showLayer } from '../trail-layer.ts'
 import { FENCE_LAYER } from './layer-name.ts'
 
