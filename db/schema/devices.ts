@@ -22,7 +22,7 @@ export const devices = pgTable('devices', {
   profileId: uuid('profile_id'),
 })
 
-/** What others call a device. */
+/** The identifiers that other systems give to a device. */
 export const deviceReferences = pgTable('device_references', {
   organizationId: uuid('organization_id').notNull(),
   folded: text('folded').notNull(),
