@@ -133,7 +133,9 @@ async function setReferences(
 ): Promise<void> {
   const known = await listDevicesByReference(tx, organizationId, references)
   const taken = references.find(one => (known.get(foldReference(one))?.id ?? deviceId) !== deviceId)
-  if (taken !== undefined) throw conflict(`Another device has the reference ${taken} already.`, 'not-unique')
+  if (taken !== undefined) {
+    throw conflict(`There is a device with the reference ${taken} already.`, 'not-unique', { name: taken })
+  }
   await unique('device with one of the references', references.join(', '), () =>
     setDeviceReferences(tx, organizationId, deviceId, references),
   )
