@@ -1,5 +1,9 @@
 import type { Queryable } from '../../../db/client.ts'
-import { setDeviceReferences } from '../../../db/queries/device-references.ts'
+import {
+  foldReference,
+  listDevicesByReference,
+  setDeviceReferences,
+} from '../../../db/queries/device-references.ts'
 import {
   DEVICE_SORTS,
   type Device,
@@ -21,7 +25,7 @@ import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { found } from '../../http/errors.ts'
+import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
@@ -121,10 +125,21 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
 const getDevice = async (tx: Queryable, deviceId: string, { hubIds }: Caller) =>
   found('device', await findDevice(tx, deviceId, hubIds))
 
-const setReferences = (tx: Queryable, organizationId: string, deviceId: string, references: string[]) =>
-  unique('device with one of the references', references.join(', '), () =>
+async function setReferences(
+  tx: Queryable,
+  organizationId: string,
+  deviceId: string,
+  references: string[],
+): Promise<void> {
+  const known = await listDevicesByReference(tx, organizationId, references)
+  const taken = references.find(one => (known.get(foldReference(one))?.id ?? deviceId) !== deviceId)
+  if (taken !== undefined) {
+    throw conflict(`There is a device with the reference ${taken} already.`, 'not-unique', { name: taken })
+  }
+  await unique('device with one of the references', references.join(', '), () =>
     setDeviceReferences(tx, organizationId, deviceId, references),
   )
+}
 
 function checkNamed(
   tx: Queryable,
