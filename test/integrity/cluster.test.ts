@@ -295,7 +295,7 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
     // Points that were under way when the outage began may still be acknowledged; nothing else is.
     for (const acknowledged of [cut, frozen, killed]) expect(acknowledged).toBeLessThan(2 * RATE)
     for (const acknowledged of ofDatabase) expect(acknowledged).toBeGreaterThan(RATE)
-  }, 240_000)
+  })
 
   it('every acknowledged point is stored once, and shown, though each process and Kafka are killed', async () => {
     const shown = (await readNewest(owner)).size
@@ -318,7 +318,7 @@ describe.skipIf(missing)(`In the cluster tier${missing ? ` (${missing})` : ''}`,
     expect(report).toMatchObject(kept)
     expect(report.acknowledged).toBeGreaterThan(500)
     expect(watcher).toMatchObject({ resumed: 1, backwards: 0, snapshots: 0 })
-  }, 240_000)
+  })
 })
 
 describe.skipIf(missing)('A deployment that outgrows one machine', () => {
