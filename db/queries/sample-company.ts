@@ -61,11 +61,11 @@ export async function listKeysOf(tx: Queryable, deviceIds: readonly string[]): P
   return rows.map(({ key }) => key)
 }
 
-/** The imports into sample types that wait or work, by the name of their file. */
+/** The organization's own imports into sample types that wait or work, by the name of their file. */
 export async function listUnfinishedImports(tx: Queryable): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `SELECT i.file_name AS name FROM imports i JOIN data_types t ON t.id = i.data_type_id
-     WHERE t.is_sample AND i.status IN ('queued', 'processing') ORDER BY i.id`,
+     WHERE t.is_sample AND NOT i.is_sample AND i.status IN ('queued', 'processing') ORDER BY i.id`,
   )
   return rows.map(({ name }) => name)
 }
@@ -146,7 +146,10 @@ export async function deleteSamplePeople(
   }
 }
 
-/** Deletes the sample imports, with their failed rows and ended jobs. Returns their identifiers. */
+/**
+ * Deletes the sample imports, with their failed rows and jobs. One that works locks its row before it commits records, so
+ * those are there for whoever deletes records afterwards, or it finds its row gone. Returns their identifiers.
+ */
 export async function deleteSampleImports(
   tx: Queryable,
   organizationId: string,
