@@ -110,11 +110,12 @@ export async function deleteSamplePeople(
       keys,
     ])
   await tx.query('DELETE FROM newest_fixes WHERE subject_key = ANY($1::int4[])', [keys])
-  await remove(
-    `mounts WHERE organization_id = $1 AND (device_id = ANY($2::uuid[])
-       OR vehicle_id IN (SELECT id FROM vehicles WHERE organization_id = $1 AND is_sample))`,
-    ids,
-  )
+  // Mounts of own devices outlive the vehicle (0090).
+  for (const table of ['mounts', 'device_references'])
+    await tx.query(`DELETE FROM ${table} WHERE organization_id = $1 AND device_id = ANY($2::uuid[])`, [
+      organizationId,
+      ids,
+    ])
   const vehicles = await remove('vehicles WHERE organization_id = $1 AND is_sample')
   const teams = await remove('teams WHERE organization_id = $1 AND is_sample')
   const accounts = await tx.query<{ id: string }>(
