@@ -3,6 +3,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react'
 import { orAskToReload } from '../api/lazy-with-retry.ts'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
+import { onBasemapSetting } from './basemap-setting.ts'
 import { readMapColors } from './colors.ts'
 import type { View } from './maplibre.ts'
 import type { PacedMap } from './paced-map.ts'
@@ -44,9 +45,9 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const restyle = () => void createStyle(readMapColors()).then(style => map.setStyle(style))
-      const unfollow = onTheme(restyle)
+      const unfollow = [onTheme(restyle), onBasemapSetting(restyle)]
       close = () => {
-        unfollow()
+        for (const stop of unfollow) stop()
         unrefine()
         view.current = { center: map.getCenter(), zoom: map.getZoom() }
         map.remove()
