@@ -14,7 +14,7 @@ import type { MqttServer } from '../ingest/mqtt/server.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
-import type { Basemap } from './basemap/tiles.ts'
+import type { ChosenBasemap } from './basemap/chosen.ts'
 import type { Config } from './config.ts'
 
 /** The parts that `main.ts` has opened and the routes use. */
@@ -28,7 +28,7 @@ export interface Services {
   live: { positions: LivePositions; clients: LiveClients } | null
   mqtt: Pick<MqttServer, 'accept' | 'port'> | null
   /** Null in a process without the role api. */
-  basemap: Basemap | null
+  basemap: ChosenBasemap | null
   lastSeen: LastSeen
   /** The turns in which large inputs are processed, whichever way they came. */
   scheduler: Scheduler

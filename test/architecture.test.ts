@@ -62,6 +62,7 @@ const CROSSING: readonly string[] = [
   'src/resources/audit-log/routes.ts',
   'src/resources/auth/first-account.ts',
   'src/resources/auth/routes.ts',
+  'src/resources/basemap/routes.ts',
   'src/resources/data-types/evolve.ts',
   'src/resources/data-types/routes.ts',
   'src/resources/data/export.ts',

@@ -13,10 +13,25 @@ export interface BasemapSetting {
   version: string
 }
 
+const note = () => document.querySelector<HTMLMetaElement>('meta[name="basemap"]')
+const listeners = new Set<() => void>()
+
 /** Null where the server knows no tiles: the map shows the outlines of the world alone. */
 export function readBasemapSetting(): BasemapSetting | null {
-  const content = document.querySelector<HTMLMetaElement>('meta[name="basemap"]')?.content ?? ''
+  const content = note()?.content ?? ''
   return content.startsWith('{') ? (JSON.parse(content) as BasemapSetting) : null
+}
+
+/** Notes that the server has another basemap now, and calls the listeners. */
+export function changeBasemapSetting(setting: BasemapSetting | null): void {
+  const meta = note()
+  if (meta) meta.content = JSON.stringify(setting)
+  for (const listener of listeners) listener()
+}
+
+export function onBasemapSetting(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
 }
 
 /** Whether the tiles are there for a place. */
