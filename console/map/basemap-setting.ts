@@ -59,7 +59,7 @@ export function firstZoomOf(setting: BasemapSetting): number {
   return Math.max(setting.minZoom, first)
 }
 
-/** Who has to be named on every map of these tiles. */
+/** The attribution that every map of these tiles has to show. */
 export const OWNERS = [
   { name: '© OpenStreetMap contributors', href: 'https://www.openstreetmap.org/copyright' },
   { name: 'Protomaps', href: 'https://protomaps.com' },
