@@ -53,6 +53,7 @@ const CROSSING: readonly string[] = [
   'ingest/identity/watcher.ts',
   'ingest/last-seen.ts',
   'ingest/mqtt/credentials.ts',
+  'ingest/profiles/profiles.ts',
   'src/app.ts',
   'src/http/plugins/authentication.ts',
   'src/http/plugins/idempotency.ts',

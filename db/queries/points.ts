@@ -83,7 +83,8 @@ export async function insertPoints(
 
 /**
  * The points that were already there and differ from the stored ones under their identity, by their index in the
- * columns, with the stored one as the history shows it.
+ * columns, with the stored one as the history shows it. A value that a point lacks is no difference: gateways pass on the
+ * same packet with more or with less.
  */
 export async function findConflicts(
   db: Queryable,
@@ -101,8 +102,12 @@ export async function findConflicts(
      JOIN points p ON p.subject_key = g.subject_key AND p.recorded_at = to_timestamp(g.recorded_ms / 1000)
        AND p.recorded_at BETWEEN to_timestamp($11::float8 / 1000) AND to_timestamp($12::float8 / 1000)
      WHERE (ST_Y(p.position), ST_X(p.position)) IS DISTINCT FROM (g.lat, g.lng)
-       OR p.speed <> g.speed OR p.heading <> g.heading OR p.accuracy <> g.accuracy OR p.altitude <> g.altitude
-       OR p.battery <> g.battery OR NOT (p.attributes @> g.attributes OR g.attributes @> p.attributes)`,
+       OR (g.speed IS NOT NULL AND p.speed IS DISTINCT FROM g.speed)
+       OR (g.heading IS NOT NULL AND p.heading IS DISTINCT FROM g.heading)
+       OR (g.accuracy IS NOT NULL AND p.accuracy IS DISTINCT FROM g.accuracy)
+       OR (g.altitude IS NOT NULL AND p.altitude IS DISTINCT FROM g.altitude)
+       OR (g.battery IS NOT NULL AND p.battery IS DISTINCT FROM g.battery)
+       OR (g.attributes IS NOT NULL AND NOT coalesce(p.attributes @> g.attributes, false))`,
     [
       ...toLiterals([
         points.subject,

@@ -172,11 +172,12 @@ function readFix({ fields, attributes }: Compiled, context: Context, receivedAt:
   const lat = fields.lat(context)
   const lng = fields.lng(context)
   if (typeof lat !== 'number' || typeof lng !== 'number') return fields.why
+  const timestamp = fields.timestamp?.(context)
   return {
     lat,
     lng,
     // A time that holds nothing is unknown; one that cannot be read is a fault.
-    timestamp: fields.timestamp ? (fields.timestamp(context) ?? receivedAt) : receivedAt,
+    timestamp: timestamp === undefined ? receivedAt : timestamp,
     speed: fields.speed?.(context),
     heading: fields.heading?.(context),
     accuracy: fields.accuracy?.(context),

@@ -10,7 +10,14 @@ const scalar = z
   .union([z.string().max(128), z.number(), z.boolean(), z.null()])
   .meta({ id: 'TrackerValue', description: 'A text, a number, true, false or null' })
 
-export const source = z
+const innerPath = z
+  .strictObject({ path: path.meta({ examples: ['$.lat'] }) })
+  .meta({ id: 'TrackerInnerPath' })
+const split = z
+  .strictObject({ by: z.string().min(1).max(8), index: z.int().min(0).max(255) })
+  .meta({ id: 'TrackerSplit' })
+
+const source = z
   .strictObject({
     from: z
       .array(path)
@@ -18,15 +25,11 @@ export const source = z
       .max(16)
       .describe('JSONPaths without descendants and functions; the first that holds something counts')
       .meta({ examples: [['$.payload.lat']] }),
-    json: z
-      .strictObject({ path: path.meta({ examples: ['$.lat'] }) })
-      .meta({ id: 'TrackerInnerPath' })
+    json: innerPath
       .nullable()
       .default(null)
       .describe('The text there holds JSON, and the value is at this path in it'),
-    split: z
-      .strictObject({ by: z.string().min(1).max(8), index: z.int().min(0).max(255) })
-      .meta({ id: 'TrackerSplit' })
+    split: split
       .nullable()
       .default(null)
       .describe('The value is one part of the text there')
@@ -48,7 +51,7 @@ export const source = z
       .describe('Values that stand for nothing, besides null, "", "null" and "nil"')
       .meta({ examples: [[-1]] }),
   })
-  .meta({ id: 'TrackerSource' })
+  .meta({ id: 'NewTrackerSource' })
 
 /** Without `json`, since a source of plain fields is the usual one. */
 const plain = (from: string, more: object = {}) => ({
@@ -60,10 +63,12 @@ const plain = (from: string, more: object = {}) => ({
   ...more,
 })
 
-export const condition = z
+const KINDS = ['exists', 'missing', 'equals', 'not', 'oneOf'] as const
+
+const condition = z
   .strictObject({
     from: path.meta({ examples: ['$.payload.fix'] }),
-    is: z.enum(['exists', 'missing', 'equals', 'not', 'oneOf']).meta({ examples: ['not'] }),
+    is: z.enum(KINDS).meta({ examples: ['not'] }),
     value: z
       .union([scalar, z.array(scalar).max(32)])
       .optional()
@@ -72,11 +77,11 @@ export const condition = z
       )
       .meta({ examples: [false] }),
   })
-  .meta({ id: 'TrackerCondition' })
+  .meta({ id: 'NewTrackerCondition' })
 
 const field = source.nullable().default(null)
 
-export const fields = z
+const fields = z
   .strictObject({
     lat: source.meta({ examples: [plain('$.payload.lat')] }),
     lng: source.meta({ examples: [plain('$.payload.lon')] }),
@@ -89,7 +94,7 @@ export const fields = z
     altitude: field.meta({ examples: [null] }),
     battery: field.meta({ examples: [null] }),
   })
-  .meta({ id: 'TrackerFields' })
+  .meta({ id: 'NewTrackerFields' })
 
 const ATTRIBUTES = 16
 
@@ -127,6 +132,46 @@ export const choiceFields = {
 }
 
 const choices = z.strictObject(choiceFields)
+
+const shownSource = z
+  .object({
+    from: z.array(z.string()),
+    json: innerPath.nullable(),
+    split: split.nullable(),
+    unit: z.string().nullable(),
+    absent: z.array(scalar),
+  })
+  .meta({ id: 'TrackerSource' })
+const shownField = shownSource.nullable()
+
+/** The choices as an answer shows them. */
+export const shownChoices = {
+  topic: z.string().meta({ examples: ['trackers/+/position'] }),
+  each: z.string().nullable(),
+  when: z.array(
+    z
+      .object({
+        from: z.string(),
+        is: z.enum(KINDS),
+        value: z.union([scalar, z.array(scalar)]).optional(),
+      })
+      .meta({ id: 'TrackerCondition' }),
+  ),
+  device: shownField,
+  fields: z
+    .object({
+      lat: shownSource,
+      lng: shownSource,
+      timestamp: shownField,
+      speed: shownField,
+      heading: shownField,
+      accuracy: shownField,
+      altitude: shownField,
+      battery: shownField,
+    })
+    .meta({ id: 'TrackerFields' }),
+  attributes: z.record(z.string(), shownSource),
+}
 
 /** The choices among the fields of a request. */
 export function choicesOf({

@@ -4,7 +4,7 @@ import { anyValue, deleted, failures, id, list, reference, success, text } from 
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
-import { checkChoices, choiceFields, condition, fields, source } from './choices.ts'
+import { checkChoices, choiceFields, shownChoices } from './choices.ts'
 
 const MAX_SAMPLES = 20
 const SAMPLE_BYTES = 64 * 1024
@@ -54,18 +54,16 @@ const shown = z.object({
   _id: id.describe('A built-in profile has its name'),
   name: text('Pallet trackers'),
   isBuiltIn: z.boolean().describe('Written in code: it cannot be changed, and has no choices to show'),
-  topic: text('trackers/+/position'),
-  each: z.string().nullable(),
-  when: z.array(condition),
-  device: source.nullable(),
-  fields: fields.nullable().describe('Null for a built-in profile'),
-  attributes: z.record(z.string(), source),
+  ...shownChoices,
+  fields: shownChoices.fields.nullable().describe('Null for a built-in profile'),
   sampleMessages: z.array(message),
   createdAt: z.date().nullable(),
   updatedAt: z.date().nullable(),
 })
 
 const unsaved = z.strictObject(choiceFields).superRefine(checkChoices)
+
+const draft = z.object(shownChoices)
 
 const messages = z.array(message).min(1).max(MAX_MESSAGES)
 
@@ -92,7 +90,8 @@ const previewed = z.object({
 nameSchemas({
   TrackerProfile: shown,
   NewTrackerProfile: newProfile,
-  TrackerChoices: unsaved,
+  TrackerChoices: draft,
+  NewTrackerChoices: unsaved,
   TrackerMessage: message,
   PreviewedMessage: previewed,
 })
@@ -185,7 +184,7 @@ export const suggestProfile = operation({
     200: success(
       z.object({
         profileId: text('teltonika').nullable(),
-        profile: unsaved.nullable().describe('A draft, to be tried and changed before it is saved'),
+        profile: draft.nullable().describe('A draft, to be tried and changed before it is saved'),
         because: z.array(text('`$.payload.lat` and `$.payload.lon` are a latitude and a longitude.')),
       }),
     ),
