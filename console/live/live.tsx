@@ -47,7 +47,7 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
       fleet.remove([...fleet.ids])
       return setKnown(false)
     }
-    let isReturning = false
+    let before = ''
     let hasSnapshot = false
     const askWhoOneIs = () => void queries.invalidateQueries({ queryKey: ME }, { cancelRefetch: false })
     const opened = openLive(() => latest.current, wanted.current, {
@@ -64,9 +64,12 @@ export function LiveProvider({ token, children }: { token: string; children: Rea
         // Style sheets read it too (styles/tokens.css), and so do the colours of the map.
         document.documentElement.dataset.live = next.name
         setState(now => (now.name === next.name ? now : next))
-        // The role has changed, or may have changed while the page was offline, and with it other permissions.
-        if (next.name === 'forbidden' || (next.name === 'live' && isReturning)) askWhoOneIs()
-        isReturning = next.name === 'catching-up'
+        // The role has changed, or may have changed while the page was offline, and with it other permissions. Or no socket
+        // was opened: the session may have ended, which a browser does not tell.
+        const { name } = next
+        const isBack = name === 'live' && before === 'catching-up'
+        if (name === 'forbidden' || isBack || (name === 'offline' && before !== 'live')) askWhoOneIs()
+        before = name
       },
       onCrossings() {
         for (const listener of crossings.current) listener()

@@ -136,7 +136,7 @@ export async function readHistory(
   const line = `CASE WHEN ${inside} THEN ${pointLine('p.subject_key', page.parts)} ELSE ${skippedLine('p.subject_key')} END`
   const sorted = `p.recorded_at ${order}, p.subject_key ${order}`
   const only = page.subject === undefined ? null : add(page.subject)
-  const from = firstPoints(visibility, filter, { ascending, conditions, only, rows: '$3' })
+  const from = firstPoints(visibility, filter, { ascending, conditions, only, rows: '$3' }, add)
   const text = `WITH tracks AS MATERIALIZED (${tracks(visibility, filter, add)})
     ${fitting(line, from, sorted, add(page.maxBytes))}`
   return readFitting(rows, page.maxBytes, most => db.query<Answer>(text, values.with(2, most)))
@@ -177,7 +177,7 @@ export async function readLongitudes(
        ${milliseconds(`${ascending ? 'max' : 'min'}(recorded_at)`)}::float8 AS last
      FROM (
        SELECT p.recorded_at, ST_X(p.position) AS lng, ${isAsked} ${isFirst} AS asked
-       FROM (${firstPoints(visibility, filter, { ascending, conditions, only, rows: '$3' })}) p
+       FROM (${firstPoints(visibility, filter, { ascending, conditions, only, rows: '$3' }, add)}) p
      ) p`,
     values,
   )

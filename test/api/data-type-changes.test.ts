@@ -37,7 +37,7 @@ async function createCodes(server: { url: string }, owner: Client, name: string)
   }
 }
 
-const PEOPLE = 6_000
+const PEOPLE = 4_000
 const TEAMS = 20
 const person = (comparison: 'text' | 'email', link: object) => [
   { key: 'email', label: 'E-mail', type: comparison, unique: true },
@@ -76,9 +76,11 @@ async function createPeople(server: { url: string }, owner: Client, name: string
 }
 
 function describeLinks(get: () => { server: { url: string }; owner: Client }): void {
+  let people: Awaited<ReturnType<typeof createPeople>>
+
   it('compares unique values anew, while others write and delete', async () => {
     const { server, owner } = get()
-    const people = await createPeople(server, owner, 'People')
+    people = await createPeople(server, owner, 'People')
     expect(await people.add('p1@example.com'), 'texts differ by case').toBe(201)
     expect((await people.change('email')).status).toBe(409)
     const { data } = (await owner.get('/data?dataTypeName=People&filter[email]=p1@example.com')).body
@@ -94,8 +96,6 @@ function describeLinks(get: () => { server: { url: string }; owner: Client }): v
   })
 
   it('makes texts references, of which none leads to a record that somebody deletes meanwhile', async () => {
-    const { server, owner } = get()
-    const people = await createPeople(server, owner, 'Linked')
     const unused = [await people.addTeam(), await people.addTeam(), await people.addTeam()]
     let under = true
     const changing = people.change('text', people.reference).finally(() => {

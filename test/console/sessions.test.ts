@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Page, Route } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice, signIn } from '../support/client.ts'
@@ -38,6 +41,31 @@ describe('The session of a person', () => {
     await until('it is asked again', () => held.length === 2)
     await held[1]?.continue()
     await until('the server has heard of it', async () => (await client.get('/user')).status === 401)
+  })
+
+  it('ends on a page whose live socket cannot be opened', async () => {
+    const client = await signIn(server)
+    const { hostname, port } = new URL(server.url)
+    const proxy = createServer((asked, answer) => {
+      const { method, url: path, headers } = asked
+      const forward = request({ hostname, port, method, path, headers }, answered => {
+        answer.writeHead(answered.statusCode ?? 502, answered.headers)
+        answered.pipe(answer)
+      })
+      asked.pipe(forward)
+    })
+    proxy.on('upgrade', (_, socket) => socket.destroy())
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    try {
+      const { port: ownPort } = proxy.address() as AddressInfo
+      const page = await screens.open(`http://127.0.0.1:${ownPort}`, { as: client, mayFail: /401|WebSocket/ })
+      await page.getByRole('status').getByText('Offline').waitFor()
+      expect((await client.post('/auth/logout')).status).toBe(200)
+      await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    } finally {
+      proxy.closeAllConnections()
+      proxy.close()
+    }
   })
 
   it('shows only what a changed role may see, at once, and says that the role has changed', async () => {

@@ -5,7 +5,9 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../services/postgres.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { startTestKafka } from '../support/kafka.ts'
+import { startServer } from '../support/server.ts'
 import { startBrokers } from './brokers.ts'
+import { runBystanderOn } from './bystander.ts'
 import { deployCluster, toBroker } from './cluster.ts'
 import { type Network, putBehindNetworks, startDatabaseNetwork, startKafkaNetwork } from './networks.ts'
 import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
@@ -16,7 +18,7 @@ import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
 import { startPrimaryAndStandby } from './standby.ts'
 import { type Gauge, gaugesOfEmbedded, gaugesOfKafka, gaugesOfPostgres, runSteadyOn } from './steady.ts'
 
-const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000 | --steady MINUTES]
+const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000 | --steady MINUTES | --bystander]
   [--devices 20] [--rate POINTS] [--plain] [--machines] [--network]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
@@ -27,7 +29,8 @@ the load is even, half of the maximum or --rate points a second, and what grows 
 fast as they are acknowledged, or at --rate. --plain takes PostgreSQL without TimescaleDB. With --machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
 takes its place, and an empty one follows. In the cluster there are three brokers, of which one comes back with an empty
 disk, or two are killed. With --network every round a network between two parts is bad, for 3 s or those of --outages: it is
-late, trickles, loses what goes one way, or resets connections.`
+late, trickles, loses what goes one way, or resets connections. With --bystander (embedded alone) one organization sends what
+costs most, and what another one waits meanwhile is shown; --load 8 runs the loads whose name begins so.`
 
 const { values } = parseArgs({
   options: {
@@ -41,6 +44,8 @@ const { values } = parseArgs({
     plain: { type: 'boolean', default: false },
     machines: { type: 'boolean', default: false },
     network: { type: 'boolean', default: false },
+    bystander: { type: 'boolean', default: false },
+    load: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -56,12 +61,13 @@ async function main(): Promise<number> {
   const deploy = { embedded: deployEmbedded, 'one-machine': deployOneMachine, cluster: deployInCluster }[
     values.tier
   ]
-  const isElsewhere = values['power-cuts'] !== undefined && values.tier !== 'embedded'
+  const isElsewhere = (values['power-cuts'] !== undefined || values.bystander) && values.tier !== 'embedded'
   if (values.help || !deploy || isElsewhere) {
     console.log(USAGE)
     return values.help ? 0 : 2
   }
   if (values['power-cuts'] !== undefined) return cutPowerOften(Number(values['power-cuts']))
+  if (values.bystander) return watchBystander()
   const tier = await deploy()
   const rate = values.rate === undefined ? undefined : Number(values.rate)
   const shared = { devices: Number(values.devices), rate, log: console.log }
@@ -130,6 +136,23 @@ async function cutPowerOften(cuts: number): Promise<number> {
     console.table([total])
   }
   return total.lost + total.invented + total.broken === 0 ? 0 : 1
+}
+
+async function watchBystander(): Promise<number> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
+  const remove = async () => rmSync(dataDir, { recursive: true, force: true })
+  const server = await startServer(
+    { kind: 'pglite', url: undefined, dataDir, remove },
+    { RATE_LIMIT_PER_MINUTE: '0' },
+  )
+  try {
+    const rows = await runBystanderOn(server, { only: values.load, log: console.log })
+    console.table(rows)
+    return rows.every(({ kept }) => kept) ? 0 : 1
+  } finally {
+    await server.stop()
+    await remove()
+  }
 }
 
 async function deployEmbedded(): Promise<Tier> {
