@@ -28,6 +28,7 @@ import { addUploads } from './http/plugins/uploads.ts'
 import { useOwnSentences, validatorCompiler } from './http/validation.ts'
 import { auditRoutes } from './resources/audit-log/routes.ts'
 import { authRoutes } from './resources/auth/routes.ts'
+import { connectionRoutes } from './resources/connections/routes.ts'
 import { addMissingPage, consoleRoutes, openConsole, sendMissingPage } from './resources/console/routes.ts'
 import { dataRoutes } from './resources/data/routes.ts'
 import { dataTypeRoutes } from './resources/data-types/routes.ts'
@@ -184,6 +185,7 @@ export async function createApp(
       vehicleRoutes(api, services)
       taskRoutes(api, services)
       deviceRoutes(api, services)
+      connectionRoutes(api, services)
       trackerProfileRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)

@@ -1,6 +1,6 @@
 import { boolean, customType, pgTable, smallint, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
+export const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',
   fromDriver: bytes => Buffer.from(bytes),
 })

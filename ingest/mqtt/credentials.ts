@@ -3,14 +3,18 @@ import { createLookup } from '../../db/lookup.ts'
 import { listDeviceCredentials, listDeviceKeys } from '../../db/queries/devices.ts'
 import { findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
+import { listTrackerConnections, type TrackerConnection } from '../connections/connection.ts'
 import {
   authenticateDevice,
   authenticateToken,
+  findByKey,
+  isConnectionKey,
   maySend,
   type Publisher,
   toPublisher,
 } from '../identity/authenticate.ts'
 import type { Tokens } from '../identity/tokens.ts'
+import type { Profiles } from '../profiles/profiles.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The user name for signing in with a bearer token. */
@@ -18,12 +22,31 @@ const TOKEN = 'token'
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
 
-/** Authenticates the user name and password of a CONNECT: of a device, or of a user who may send positions. */
-export function createCredentials({ db, tokens }: { db: Database; tokens: Tokens }) {
+/**
+ * Authenticates the user name and password of a CONNECT: of a device, of a connection that takes MQTT, or of a user who
+ * may send positions.
+ */
+export function createCredentials({
+  db,
+  tokens,
+  profiles,
+}: {
+  db: Database
+  tokens: Tokens
+  profiles: Profiles
+}) {
   const findDevice = createLookup(ids => listDeviceCredentials(db.signIn, ids))
   const findSession = createLookup(ids => findCallers(db.signIn, ids))
-  return async (username: string | undefined, password: string | undefined): Promise<Publisher | null> => {
+  const findConnection = createLookup(ids => listTrackerConnections(db.signIn, profiles, ids))
+  return async (
+    username: string | undefined,
+    password: string | undefined,
+  ): Promise<Publisher | TrackerConnection | null> => {
     if (username === undefined || password === undefined) return null
+    if (isConnectionKey(password)) {
+      const connection = await findByKey(findConnection, username, password)
+      return connection?.way === 'mqtt' ? connection : null
+    }
     if (username !== TOKEN) return authenticateDevice(findDevice, username, password)
     const caller = await authenticateToken(findSession, tokens, password)
     return caller && maySend(caller) ? toPublisher(caller) : null

@@ -2,6 +2,7 @@ import type { Database } from '../../db/client.ts'
 import { createLookup } from '../../db/lookup.ts'
 import { listChoices } from '../../db/queries/tracker-profiles.ts'
 import { retry } from '../../db/retry.ts'
+import type { Choices } from '../../db/schema/tracker-profiles.ts'
 import { matches } from '../mqtt/topics.ts'
 import { compileProfile } from './own/compile.ts'
 import type { ProfileReader } from './profile.ts'
@@ -66,7 +67,17 @@ export function createProfiles(options: {
     for (let read = -1; read !== profile.changes; ) {
       read = profile.changes
       const choices = await find(id)
-      profile.reader = choices && compileProfile(choices)
+      profile.reader = choices && compileStored(choices)
+    }
+  }
+
+  /** A profile that a former release accepted, and this one does not, keeps nobody from signing in. */
+  function compileStored(choices: Choices): ProfileReader | null {
+    try {
+      return compileProfile(choices)
+    } catch (error) {
+      onError(error, 'compiling a stored tracker profile')
+      return null
     }
   }
 

@@ -155,6 +155,7 @@ describe('A profile of choices', () => {
 
   it.each<[string, (string | number)[], object]>([
     ['a descendant', ['fields', 'lat', 'from', 0], { fields: { lat: source('$.payload..lat') } }],
+    ['a descendant at its beginning', ['each'], { each: '$..payload' }],
     ['a function', ['fields', 'lat', 'from', 0], { fields: { lat: source('$.payload[?length(@.a)>1]') } }],
     [
       'a comparison of two values',

@@ -37,6 +37,9 @@ interface Entry extends Omit<TrackerPayload, 'message'> {
   username?: string
 }
 
+/** The manifest has remarks behind some topics, and one for a topic that nobody knows. */
+const topicOf = (topic: string) => (topic.startsWith('(') ? 'trackers' : (topic.split(' ')[0] as string))
+
 const readJson = (path: string) => JSON.parse(readFileSync(resolve(FOLDER, path), 'utf8'))
 
 /** All recorded messages of trackers, with the positions in them. */
@@ -56,8 +59,7 @@ export function readTrackerPayloads(): TrackerPayload[] {
         why,
         message: {
           payload: isAddress ? Buffer.alloc(0) : bytes,
-          // The manifest has remarks behind some topics.
-          topic: transport === 'mqtt' ? (topic.split(' ')[0] as string) : null,
+          topic: transport === 'mqtt' ? topicOf(topic) : null,
           clientId: clientId ?? null,
           username: username ?? null,
           query:

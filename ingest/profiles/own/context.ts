@@ -15,7 +15,6 @@ export class StepsExceeded extends Error {
 
 /** The parts of a message that paths begin with. */
 export const ROOTS = ['payload', 'topic', 'clientId', 'username', 'query', 'item'] as const
-export type Root = (typeof ROOTS)[number]
 
 /** A message while it is read: its parts by their names in paths, and the steps that are left. */
 export class Context {

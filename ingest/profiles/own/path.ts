@@ -1,4 +1,4 @@
-import { JSONPathEnvironment, JSONPathError, type JSONPathQuery, jsonpath } from 'json-p3'
+import { JSONPathEnvironment, JSONPathError, type JSONPathQuery, jsonpath, TokenKind } from 'json-p3'
 import type { Context, ROOTS } from './context.ts'
 import { compileFilter } from './filter.ts'
 
@@ -25,7 +25,9 @@ export function compilePath(
   path: string,
   roots: readonly string[],
 ): { find: Find; root: string; isWhole: boolean } {
-  const [first, ...rest] = parse(path)
+  const segments = parse(path)
+  refuseDescendants(segments)
+  const [first, ...rest] = segments
   const root =
     first?.selectors.length === 1 && first.selectors[0] instanceof NameSelector && first.selectors[0].name
   if (typeof root !== 'string' || !roots.includes(root)) {
@@ -58,10 +60,14 @@ function parse(path: string): readonly Segment[] {
   }
 }
 
-function compileSegments(segments: readonly Segment[]): FindIn {
-  if (segments.some(segment => segment.toString().startsWith('..'))) {
+function refuseDescendants(segments: readonly Segment[]): void {
+  if (segments.some(({ token }) => token.kind === TokenKind.DDOT)) {
     throw new Error('A path names each level: it has no descendants (..).')
   }
+}
+
+function compileSegments(segments: readonly Segment[]): FindIn {
+  refuseDescendants(segments)
   const selectors = segments.map(segment => segment.selectors)
   const names = selectors.map(([one, ...others]) =>
     others.length === 0 && one instanceof NameSelector ? one.name : null,

@@ -29,18 +29,18 @@ const FIELDS: {
     ],
   ],
   speed: [
-    [/^(gps)?speed(kmh|kmph|kph)$|^kmh$|^kph$/, () => certain('km/h')],
-    [/^(gps)?speed(ms|mps)$/, () => certain('m/s')],
-    [/^(gps)?speedmph$|^mph$/, () => certain('mph')],
-    [/^(gps)?speed(knots?|kn|kts?)$|^knots$/, () => certain('kn')],
+    [/^(gps|gnss)?speed(kmh|kmph|kph)$|^kmh$|^kph$/, () => certain('km/h')],
+    [/^(gps|gnss)?speed(ms|mps)$/, () => certain('m/s')],
+    [/^(gps|gnss)?speedmph$|^mph$/, () => certain('mph')],
+    [/^(gps|gnss)?speed(knots?|kn|kts?)$|^knots$/, () => certain('kn')],
     [
-      /^(gps|ground)?(speed|spd|velocity|vel)$/,
+      /^(gps|gnss|ground)?(speed|spd|velocity|vel)$/,
       () => ({ unit: 'km/h', doubt: 'its unit is not named: km/h is assumed' }),
     ],
   ],
   heading: [
     [
-      /^(gps)?(heading|hdg|course|cog|bearing|bear|direction|dir|angle|ang|track|azimuth)(deg)?$/,
+      /^(gps|gnss)?(heading|hdg|course|cog|bearing|bear|direction|dir|angle|ang|track|azimuth)(deg)?$/,
       () => certain(null),
     ],
   ],
@@ -48,8 +48,8 @@ const FIELDS: {
     [/^(gps|horizontal|position|location)?(accuracy|acc|hacc|uncertainty|radius)(m)?$/, () => certain('m')],
   ],
   altitude: [
-    [/^(gps)?(altitude|alt|elevation|height)(m)?$/, () => certain('m')],
-    [/^(gps)?(altitude|alt)ft$/, () => certain('ft')],
+    [/^(gps|gnss)?(altitude|alt|elevation|height)(m)?$/, () => certain('m')],
+    [/^(gps|gnss)?(altitude|alt)ft$/, () => certain('ft')],
   ],
   battery: [[/^(battery|batt|bat)(level|percent|percentage|pct|soc)?$|^soc$/, batteryUnit]],
 }

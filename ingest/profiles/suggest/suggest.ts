@@ -59,20 +59,20 @@ function countPositions(
   return fixes.length
 }
 
-const hasAny = ({ payload }: TrackerMessage, names: readonly string[]) => {
+const CALLBACK = ['computedLocation', 'station', 'seqNumber', 'seqNum', 'avgSnr', 'linkQuality', 'lqi']
+
+/** Whether the payload, or the object in it, has one of these fields. */
+const hasAny = ({ payload }: TrackerMessage, names: readonly string[], inner?: string) => {
   const read = readPayload(payload)
-  return (
-    !(read instanceof NoPoint) &&
-    isFields(read.value) &&
-    names.some(name => Object.hasOwn(read.value as object, name))
-  )
+  const whole = read instanceof NoPoint ? null : read.value
+  const object = inner === undefined ? whole : isFields(whole) && whole[inner]
+  return isFields(object) && names.some(name => Object.hasOwn(object, name))
 }
 
 /** The signs of families whose messages could be those of others. */
 const SIGNS: { readonly [id: string]: (message: TrackerMessage) => boolean } = {
   'home-assistant': ({ topic }) => topic !== null,
-  sigfox: message =>
-    hasAny(message, ['computedLocation', 'station', 'seqNumber', 'seqNum', 'avgSnr', 'linkQuality', 'lqi']),
+  sigfox: message => hasAny(message, CALLBACK) || hasAny(message, ['radius'], 'location'),
   traccar: message =>
     hasAny(message, ['position']) ||
     message.query?.gprmc !== undefined ||

@@ -9,7 +9,7 @@ import {
   isPublicAddress,
   literalAddress,
   type Resolve,
-} from './addresses.ts'
+} from '../../../ingest/addresses.ts'
 
 /** A message for an endpoint. */
 export interface Message {
