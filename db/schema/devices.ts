@@ -20,6 +20,9 @@ export const devices = pgTable('devices', {
   lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
   builtInProfile: text('built_in_profile'),
   profileId: uuid('profile_id'),
+  certificateFingerprint: bytea('certificate_fingerprint'),
+  certificateBeginsAt: timestamp('certificate_begins_at', { withTimezone: true }),
+  certificateExpiresAt: timestamp('certificate_expires_at', { withTimezone: true }),
 })
 
 /** What others call a device. */

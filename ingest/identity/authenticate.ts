@@ -6,7 +6,15 @@ import type { Tokens } from './tokens.ts'
 
 /** A proof of identity: a device's key, or the session behind a user's bearer token. */
 export type Credential =
-  | { kind: 'device'; id: string; organizationId: string; keyHash: Buffer; profileId: string | null }
+  | {
+      kind: 'device'
+      id: string
+      organizationId: string
+      keyHash: Buffer
+      profileId: string | null
+      /** Of a device that has signed in with it: its fingerprint, and when it expires (milliseconds since 1970). */
+      certificate?: { fingerprint: string; expiresAt: number }
+    }
   | { kind: 'user'; id: string; organizationId: string; sessionId: string; expiresAt: number }
   | ConnectionCredential
 

@@ -3,7 +3,7 @@ import type { ChangeEvent, Database } from '../../db/client.ts'
 import { timeOfDay } from '../../db/clock.ts'
 import { withDemand } from '../../db/demand.ts'
 import { listConnectionKeys } from '../../db/queries/connections.ts'
-import { type DeviceCredential, listDeviceKeys } from '../../db/queries/devices.ts'
+import { type DeviceKeys, listDeviceKeys } from '../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
 import type { Credential } from './authenticate.ts'
@@ -90,9 +90,7 @@ export function createWatcher(options: {
     const [deviceIds, connectionIds] = [idsOf('device'), idsOf('connection')]
     const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
     const devices =
-      deviceIds.size > 0
-        ? await listDeviceKeys(db.signIn, [...deviceIds])
-        : new Map<string, Pick<DeviceCredential, 'keyHash' | 'profileId'>>()
+      deviceIds.size > 0 ? await listDeviceKeys(db.signIn, [...deviceIds]) : new Map<string, DeviceKeys>()
     const connections: Awaited<ReturnType<typeof listConnectionKeys>> =
       connectionIds.size > 0 ? await listConnectionKeys(db.signIn, [...connectionIds]) : new Map()
     const callers =
@@ -108,7 +106,11 @@ export function createWatcher(options: {
       }
       if (credential.kind === 'device') {
         const device = devices.get(credential.id)
-        if (!device?.keyHash.equals(credential.keyHash)) end(watched, 'credential')
+        const { certificate } = credential
+        const isSame =
+          device?.keyHash.equals(credential.keyHash) &&
+          (!certificate || certificate.fingerprint === device.fingerprint)
+        if (!isSame || !device) end(watched, 'credential')
         else if (device.profileId !== credential.profileId) {
           open.set(watched, { ...credential, profileId: device.profileId })
           attempt(() => watched.followProfile?.(device.profileId), undefined)
@@ -173,6 +175,9 @@ export function createWatcher(options: {
       const isOver = (one: Credential) => one.kind === 'user' && one.expiresAt <= now
       const over = listOpen(isOver)
       if (over.length > 0) checkSoon(over)
+      endWhere(
+        one => one.kind === 'device' && one.certificate !== undefined && one.certificate.expiresAt <= now,
+      )
     }, EXPIRE_EVERY_MS),
   ]
 

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Database } from '../../db/client.ts'
+import { timeOfDay } from '../../db/clock.ts'
 import { createLookup } from '../../db/lookup.ts'
-import { listDeviceCredentials, listDeviceKeys } from '../../db/queries/devices.ts'
+import { listDeviceCredentials, listDeviceKeys, listDevicesByCertificate } from '../../db/queries/devices.ts'
 import { findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
 import { listTrackerConnections, type TrackerConnection } from '../connections/connection.ts'
@@ -38,11 +42,27 @@ export function createCredentials({
   const findDevice = createLookup(ids => listDeviceCredentials(db.signIn, ids))
   const findSession = createLookup(ids => findCallers(db.signIn, ids))
   const findConnection = createLookup(ids => listTrackerConnections(db.signIn, profiles, ids))
+  const findCertified = createLookup(fingerprints => listDevicesByCertificate(db.signIn, fingerprints))
+
+  /** The device whose certificate the client has shown, and whose key it has: the handshake of TLS proves that. */
+  async function authenticateCertificate(stream: Duplex): Promise<Publisher | null> {
+    const shown = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined
+    if (!shown) return null
+    const found = await findCertified(createHash('sha256').update(shown.raw).digest('hex'))
+    if (!found) return null
+    const { fingerprint, beginsAt, expiresAt, ...device } = found
+    const now = timeOfDay()
+    if (now < beginsAt || now >= expiresAt) return null
+    return { kind: 'device', ...device, certificate: { fingerprint, expiresAt } }
+  }
+
   return async (
     username: string | undefined,
     password: string | undefined,
+    stream: Duplex,
   ): Promise<Publisher | TrackerConnection | null> => {
-    if (username === undefined || password === undefined) return null
+    if (password === undefined) return await authenticateCertificate(stream)
+    if (username === undefined) return null
     if (isConnectionKey(password)) {
       const connection = await findByKey(findConnection, username, password)
       return connection?.way === 'mqtt' ? connection : null

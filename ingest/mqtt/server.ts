@@ -102,7 +102,7 @@ export async function openMqttServer(options: {
       let profile: UsedProfile | null = null
       watcher
         .read(async () => {
-          const publisher = await readPublisher(username, password?.toString('utf8'))
+          const publisher = await readPublisher(username, password?.toString('utf8'), client.conn)
           const profileId = publisher?.kind === 'device' ? publisher.profileId : null
           profile = profileId === null ? null : await profiles.use(profileId)
           return publisher

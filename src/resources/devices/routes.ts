@@ -1,5 +1,10 @@
 import type { Queryable } from '../../../db/client.ts'
-import { setDeviceReferences } from '../../../db/queries/device-references.ts'
+import { isDuplicate } from '../../../db/errors.ts'
+import {
+  foldReference,
+  listDevicesByReference,
+  setDeviceReferences,
+} from '../../../db/queries/device-references.ts'
 import {
   DEVICE_SORTS,
   type Device,
@@ -21,10 +26,11 @@ import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { found } from '../../http/errors.ts'
+import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { readCertificate } from './certificates.ts'
 import * as operations from './schemas.ts'
 import { describeSetup } from './setup.ts'
 
@@ -79,7 +85,8 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
   })
 
   app.patch('/device/:id', operations.updateDevice, async request => {
-    const { vehicleId, references, ...change } = request.body
+    const { vehicleId, references, certificate: pem, ...change } = request.body
+    const certificate = typeof pem === 'string' ? readCertificate(pem) : pem
     const device = await audited(db, request, async (tx, caller) => {
       const before = await getDevice(tx, request.params.id, caller)
       await checkNamed(tx, caller, request.body)
@@ -87,7 +94,9 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
       if (vehicleId !== undefined && vehicleId !== before.vehicleId) {
         await mountDevice(tx, caller.organizationId, before._id, vehicleId, caller.userId)
       }
-      await updateDevice(tx, caller.organizationId, before._id, change)
+      await updateDevice(tx, caller.organizationId, before._id, { ...change, certificate }).catch(error => {
+        throw isDuplicate(error) ? conflict('Another device has this certificate.', 'not-unique') : error
+      })
       if (references) await setReferences(tx, caller.organizationId, before._id, references)
       return { before, after: found('device', await findDevice(tx, before._id, null)) }
     })
@@ -121,10 +130,21 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
 const getDevice = async (tx: Queryable, deviceId: string, { hubIds }: Caller) =>
   found('device', await findDevice(tx, deviceId, hubIds))
 
-const setReferences = (tx: Queryable, organizationId: string, deviceId: string, references: string[]) =>
-  unique('device with one of the references', references.join(', '), () =>
+async function setReferences(
+  tx: Queryable,
+  organizationId: string,
+  deviceId: string,
+  references: string[],
+): Promise<void> {
+  const known = await listDevicesByReference(tx, organizationId, references)
+  const taken = references.find(one => (known.get(foldReference(one))?.id ?? deviceId) !== deviceId)
+  if (taken !== undefined) {
+    throw conflict(`There is a device with the reference ${taken} already.`, 'not-unique', { name: taken })
+  }
+  await unique('device with one of the references', references.join(', '), () =>
     setDeviceReferences(tx, organizationId, deviceId, references),
   )
+}
 
 function checkNamed(
   tx: Queryable,
