@@ -4,8 +4,8 @@ import { MAX_STEPS } from '../ingest/profiles/own/context.ts'
 import { message, searchCostly, source } from '../test/support/costly-profiles.ts'
 
 /**
- * What reading a message by a profile costs: a usual one of 4 KB, and the most expensive ones that a search finds. Run
- * with `npx tsx bench/profiles.ts`. Times are of the processor.
+ * The cost of reading a message by a profile: a usual one of 4 KB, and the most expensive ones that a search finds. Run
+ * with `npx tsx bench/profiles.ts`. Times are processor times.
  */
 
 /** Microseconds of the processor for one run. */

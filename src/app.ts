@@ -28,6 +28,7 @@ import { addUploads } from './http/plugins/uploads.ts'
 import { useOwnSentences, validatorCompiler } from './http/validation.ts'
 import { auditRoutes } from './resources/audit-log/routes.ts'
 import { authRoutes } from './resources/auth/routes.ts'
+import { basemapRoutes } from './resources/basemap/routes.ts'
 import { connectionRoutes } from './resources/connections/routes.ts'
 import { addMissingPage, consoleRoutes, openConsole, sendMissingPage } from './resources/console/routes.ts'
 import { dataRoutes } from './resources/data/routes.ts'
@@ -194,6 +195,7 @@ export async function createApp(
       ingestRoutes(api, services)
       liveRoutes(api, services)
       trackingLinkRoutes(api, services)
+      basemapRoutes(api, services)
       tileRoutes(api, services)
       placeRoutes(api, services)
     },

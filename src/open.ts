@@ -8,6 +8,7 @@ import { divideDescriptors, readDescriptorLimit } from '../db/descriptors.ts'
 import { isAway } from '../db/errors.ts'
 import { migrate } from '../db/migrate.ts'
 import { createPartitions } from '../db/partitions.ts'
+import { findBasemapChoice } from '../db/queries/organizations.ts'
 import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
@@ -29,7 +30,10 @@ import type { Log } from '../stream/log.ts'
 import { createWriterMetrics, observe } from '../stream/metrics.ts'
 import { createWriter } from '../stream/writer.ts'
 import { createApp } from './app.ts'
+import { followChoice } from './basemap/chosen.ts'
 import { openBasemap } from './basemap/open.ts'
+import { publicLookup } from './basemap/public-archive.ts'
+import { OWN_ARCHIVE } from './basemap/setting.ts'
 import type { Config, Role } from './config.ts'
 import { createHoldMetrics } from './hold-metrics.ts'
 import { createJobKinds } from './job-kinds.ts'
@@ -207,7 +211,15 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
   const geofences = has('jobs') ? startGeofences({ db, onError }) : null
   closers.push(() => geofences?.stop())
 
-  const basemap = has('api') ? await openBasemap(config, logger) : null
+  const basemap = has('api')
+    ? await followChoice({
+        isFixed: config.basemap !== OWN_ARCHIVE,
+        usual: await openBasemap(config, logger),
+        readChoice: async () => (await findBasemapChoice(db.system))?.url ?? null,
+        open: url => openBasemap({ ...config, basemap: { kind: 'archive', url } }, logger, publicLookup),
+        log: logger,
+      })
+    : null
   closers.push(() => basemap?.close())
 
   let listening = false

@@ -16,7 +16,7 @@ import type { Profiles } from '../ingest/profiles/profiles.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
-import type { Basemap } from './basemap/tiles.ts'
+import type { ChosenBasemap } from './basemap/chosen.ts'
 import type { Config } from './config.ts'
 
 /** The parts that `main.ts` has opened and the routes use. */
@@ -33,7 +33,7 @@ export interface Services {
   /** Null in a process without the role ingest. */
   intake: Intake | null
   /** Null in a process without the role api. */
-  basemap: Basemap | null
+  basemap: ChosenBasemap | null
   lastSeen: LastSeen
   /** The turns in which large inputs are processed, whichever way they came. */
   scheduler: Scheduler

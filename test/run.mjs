@@ -9,26 +9,46 @@ import { keysOfLongFiles, readPassed, writePassed } from './support/unchanged.mj
 const OTHERS_BETWEEN = 3
 
 /**
+ * Files whose server or database is PostgreSQL where that is. Embedded databases cost more: with every service refused 50
+ * of 250 files took 550 s of processor.
+ */
+const ON_POSTGRES =
+  /\b(use(Organization|Server|ServerProcess|MeasuredServer|Exports|MovingFleet)|startLastingServer|usualKind)\(/
+/** The reason why there is no PostgreSQL, and the files that are left out for it. */
+const without = { reason: '', files: [] }
+
+/**
  * Without the times of an earlier run the largest files come first. Those of integrity are small, take minutes, and wait much of
  * that: among others, and not at the end, where one of two minutes ran alone beside an idle processor.
  */
 class Order extends BaseSequencer {
   async sort(files) {
-    const largestFirst = await super.sort(files)
+    const largestFirst = withoutPostgres(
+      await super.sort(files),
+      this.ctx.getRootProject().getProvidedContext(),
+    )
     const waiting = largestFirst.filter(({ moduleId }) => moduleId.includes('/test/integrity/'))
     const working = largestFirst.filter(file => !waiting.includes(file))
     const sorted = []
-    while (sorted.length < files.length)
+    while (sorted.length < largestFirst.length)
       sorted.push(...waiting.splice(0, 1), ...working.splice(0, OTHERS_BETWEEN))
     return sorted
   }
+}
+
+function withoutPostgres(files, { postgres }) {
+  if (!mayLeaveOut || !postgres?.reason) return files
+  const isLeftOut = ({ moduleId }) => ON_POSTGRES.test(readFileSync(moduleId, 'utf8'))
+  without.reason = postgres.reason
+  without.files = files.filter(isLeftOut).map(({ moduleId }) => relative(root, moduleId))
+  return files.filter(file => !isLeftOut(file))
 }
 
 /**
  * `npm test`: every test once. A test that fails fails the run; with REQUIRE_SERVICES=1 one that is skipped does too.
  * Arguments are those of `vitest run`: a part of a file's path, `-t` a test's name, `--changed` the files that import what
  * changed since the last commit; and `--all`. Without it a whole run on one's own machine leaves out the long files whose
- * product has not changed since they passed, and names them.
+ * product has not changed since they passed, and those that need PostgreSQL where there is none, and names them.
  */
 const began = performance.now()
 const words = process.argv.slice(2)
@@ -65,12 +85,8 @@ for (const module of isWhole ? testModules : []) {
 }
 writePassed(cache, passed)
 
-if (unchanged.length > 0) {
-  console.log(
-    '\nNot run, because nothing that they depend on has changed since they passed (npm test -- --all runs them)',
-  )
-  for (const path of unchanged) console.log(`  ${path}`)
-}
+printNotRun('nothing that they depend on has changed since they passed', unchanged)
+printNotRun(`there is no PostgreSQL: ${without.reason}`, without.files.sort())
 const minutes = ((performance.now() - began) / 60_000).toFixed(1)
 const processor = processorSeconds()
 console.log(
@@ -82,6 +98,12 @@ if (process.env.REQUIRE_SERVICES === '1' && isWhole && count('skipped') > 0) {
   process.exitCode = 1
 }
 process.exit()
+
+function printNotRun(reason, paths) {
+  if (paths.length === 0) return
+  console.log(`\nNot run, because ${reason} (npm test -- --all runs them)`)
+  for (const path of paths) console.log(`  ${path}`)
+}
 
 /** Seconds of processor of this process and of all that it started and saw end, as Linux counts them; null elsewhere. */
 function processorSeconds() {

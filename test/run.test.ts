@@ -10,9 +10,10 @@ const ROOT = resolve(import.meta.dirname, '..')
 function createProject(files: Record<string, string>): string {
   const root = mkdtempSync(join(tmpdir(), 'fieldline-run-'))
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  const setups = Object.keys(files).filter(path => path === 'setup.mjs')
   writeFileSync(
     join(root, 'vitest.config.mjs'),
-    `export default { test: { isolate: false, reporters: ['${join(ROOT, 'test/support/run-reporter.ts')}'] } }`,
+    `export default { test: { isolate: false, globalSetup: ${JSON.stringify(setups)}, reporters: ['${join(ROOT, 'test/support/run-reporter.ts')}'] } }`,
   )
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -90,5 +91,20 @@ test('A long file that passed is left out by name until something changes that i
     writeFileSync(join(root, path), '// changed')
     expect(await tests(), path).toContain('Tests: 1 passed, 1 failed')
   }
+  rmSync(root, { recursive: true })
+})
+
+test('Without PostgreSQL a whole run leaves out by name the files that need it', async () => {
+  const root = createProject({
+    'setup.mjs': "export default project => project.provide('postgres', { reason: 'nobody is root' })",
+    'needs.test.mjs': `${IMPORT_TEST}const useOrganization = () => {}
+      test('is asked for', () => useOrganization())`,
+    'free.test.mjs': `${IMPORT_TEST}test('needs nothing', () => {})`,
+  })
+  const tests = async (words: string[] = []) => (await runTests(root, words)).said
+  const usual = await tests()
+  expect(usual).toMatch(/^Not run, because there is no PostgreSQL: nobody is root .*\n {2}needs.test.mjs$/m)
+  expect(usual).toContain('Tests: 1 passed, 0 failed')
+  for (const words of [['--all'], ['needs', 'free']]) expect(await tests(words)).toContain('Tests: 2 passed')
   rmSync(root, { recursive: true })
 })

@@ -9,7 +9,7 @@ export interface Route {
   customers: ReadonlySet<number>
 }
 
-/** m/s, as far as the choice of the way is concerned. */
+/** m/s, used only to choose the way. */
 const SPEED: Readonly<Record<RoadKind, number>> = { m: 25, t: 15, p: 11, s: 10, c: 9, r: 7, l: 9 }
 const CUSTOMERS = 8
 /** The customers of most routes live in one part of the town. Every fifth route crosses the whole town. */

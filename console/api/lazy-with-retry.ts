@@ -43,6 +43,9 @@ export function withRetry<T>(load: () => Promise<T>): () => Promise<T> {
   }
 }
 
+/** Has `preload` load a part that its page loads in another way. */
+export const alsoPreload = (load: () => Promise<unknown>): void => void notLoaded.add(load)
+
 /** Never settles when a part fails to load: the page stays as it is, and offers to reload itself once the server answers. */
 export const orAskToReload = <T>(loaded: Promise<T>): Promise<T> =>
   loaded.catch(async () => {

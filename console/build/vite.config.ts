@@ -20,7 +20,7 @@ const ownLanguages: Plugin = {
  * The steps of the outlines are rounded to this: less than half a pixel where the coarse outlines are shown (console/map/world.ts),
  * and 0.8 km of the fine ones, which are no truer than that.
  */
-const COARSER: Record<string, number> = { '110m': 14, '50m': 2 }
+const COARSER: Record<string, number> = { '110m': 32, '50m': 2 }
 
 type Arc = [number, number][]
 

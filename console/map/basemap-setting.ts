@@ -13,10 +13,25 @@ export interface BasemapSetting {
   version: string
 }
 
+const note = () => document.querySelector<HTMLMetaElement>('meta[name="basemap"]')
+const listeners = new Set<() => void>()
+
 /** Null where the server knows no tiles: the map shows the outlines of the world alone. */
 export function readBasemapSetting(): BasemapSetting | null {
-  const content = document.querySelector<HTMLMetaElement>('meta[name="basemap"]')?.content ?? ''
+  const content = note()?.content ?? ''
   return content.startsWith('{') ? (JSON.parse(content) as BasemapSetting) : null
+}
+
+/** Notes that the server has another basemap now, and calls the listeners. */
+export function changeBasemapSetting(setting: BasemapSetting | null): void {
+  const meta = note()
+  if (meta) meta.content = JSON.stringify(setting)
+  for (const listener of listeners) listener()
+}
+
+export function onBasemapSetting(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
 }
 
 /** Whether the tiles are there for a place. */
@@ -44,7 +59,7 @@ export function firstZoomOf(setting: BasemapSetting): number {
   return Math.max(setting.minZoom, first)
 }
 
-/** Who has to be named on every map of these tiles. */
+/** The attribution that every map of these tiles has to show. */
 export const OWNERS = [
   { name: '© OpenStreetMap contributors', href: 'https://www.openstreetmap.org/copyright' },
   { name: 'Protomaps', href: 'https://protomaps.com' },

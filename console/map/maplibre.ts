@@ -1,5 +1,5 @@
 import 'maplibre-gl/dist/maplibre-gl.css'
-import { type MapOptions, ScaleControl, setWorkerUrl } from 'maplibre-gl'
+import { type MapOptions, prewarm, ScaleControl, setWorkerUrl } from 'maplibre-gl'
 // The worker is a file of our own, as the page's policy allows no other worker.
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { fromRem } from '../parts/rem.ts'
@@ -10,6 +10,8 @@ import { drawPictures } from './pictures.ts'
 import { authorizeTiles, retryTiles } from './tile-requests.ts'
 
 setWorkerUrl(workerUrl)
+
+export { prewarm }
 
 /** The center and zoom of a map. */
 export type View = Pick<MapOptions, 'center' | 'zoom'>

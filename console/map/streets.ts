@@ -15,11 +15,34 @@ export function streetLayers(source: string, colors: MapColors): LayerSpecificat
   const flavor = { ...base, ...TONES[theme], ...fonts, background: earth, earth, water }
   return (layers(source, flavor, { lang: lang || 'en' }) as LayerSpecification[])
     .filter(({ id }) => id !== 'background')
+    .flatMap(splitByKind)
     .map(layer => withOwnIcons(layer, colors))
+}
+
+/**
+ * A layer for each colour, instead of one whose colour depends on the kind: MapLibre changes a plain colour in its next frame, and
+ * reads all tiles again for another one. Another theme is there at once.
+ */
+function splitByKind(layer: LayerSpecification): LayerSpecification[] {
+  const color = layer.type === 'fill' ? layer.paint?.['fill-color'] : undefined
+  if (layer.type !== 'fill' || !Array.isArray(color) || color[0] !== 'case') return [layer]
+  const [, ...cases] = color as unknown[]
+  return Array.from({ length: Math.floor(cases.length / 2) }, (_, index) => {
+    const [condition, own] = cases.slice(index * 2) as [['in' | '==', unknown, string | string[][]], string]
+    const kinds = [condition[2]].flat().at(-1) as string | string[]
+    return {
+      ...layer,
+      id: `${layer.id}_${index}`,
+      filter: ['in', 'kind', ...[kinds].flat()],
+      paint: { ...layer.paint, 'fill-color': own },
+    }
+  })
 }
 
 /** From this zoom on a street is wide enough for an arrow in it. */
 const ARROWS_FROM_ZOOM = 16
+/** A highway has a line for each of its directions, and several in each tile. */
+const SHIELD_APART_PX = 40
 
 /** The icons of Protomaps are pictures of another server. Numbers of highways and arrows are drawn here, towns do without. */
 function withOwnIcons(layer: LayerSpecification, colors: MapColors): LayerSpecification {
@@ -42,6 +65,7 @@ function withOwnIcons(layer: LayerSpecification, colors: MapColors): LayerSpecif
         ...rest,
         'icon-image': picture,
         'icon-rotation-alignment': 'viewport',
+        'icon-padding': SHIELD_APART_PX,
         'symbol-spacing': 320,
       },
     }

@@ -1,13 +1,19 @@
 import type { ScaleControl } from 'maplibre-gl'
 import { type RefObject, useEffect, useRef, useState } from 'react'
-import { orAskToReload } from '../api/lazy-with-retry.ts'
+import { alsoPreload, orAskToReload } from '../api/lazy-with-retry.ts'
 import { onTheme } from '../preferences.ts'
 import { useFormat, useTexts } from '../texts/texts.tsx'
+import { onBasemapSetting } from './basemap-setting.ts'
 import { readMapColors } from './colors.ts'
 import type { View } from './maplibre.ts'
 import type { PacedMap } from './paced-map.ts'
 
 const RETRY_MS = 3_000
+
+const loadParts = () => [import('./maplibre.ts'), import('./basemap.ts'), import('./world.ts')] as const
+
+// The code and the threads of MapLibre are ready before somebody has signed in.
+alsoPreload(async () => (await Promise.all(loadParts()))[0].prewarm())
 
 interface Opened<T> {
   map: PacedMap
@@ -37,16 +43,16 @@ export function useMap<T>(container: RefObject<HTMLElement | null>, load: () => 
     let timer: ReturnType<typeof setTimeout> | undefined
     const open = async () => {
       const [{ openMap }, { createStyle }, { refineWorld }, loaded] = await orAskToReload(
-        Promise.all([import('./maplibre.ts'), import('./basemap.ts'), import('./world.ts'), load()]),
+        Promise.all([...loadParts(), load()]),
       )
       if (gone || !container.current) return
       const { map, scale } = await openMap(container.current, readMapColors(), words.current, view.current)
       if (gone) return map.remove()
       const unrefine = refineWorld(map)
       const restyle = () => void createStyle(readMapColors()).then(style => map.setStyle(style))
-      const unfollow = onTheme(restyle)
+      const unfollow = [onTheme(restyle), onBasemapSetting(restyle)]
       close = () => {
-        unfollow()
+        for (const stop of unfollow) stop()
         unrefine()
         view.current = { center: map.getCenter(), zoom: map.getZoom() }
         map.remove()

@@ -3,7 +3,7 @@ import type { Map as MapLibre, StyleSpecification } from 'maplibre-gl'
 import type { MapColors } from './colors.ts'
 
 /** From this zoom on the coarse outlines look coarse. */
-const FINE_FROM_ZOOM = 2.75
+const FINE_FROM_ZOOM = 1.5
 /** Beyond this zoom the outlines show nothing new, so no further tiles are made. */
 const WORLD_MAX_ZOOM = 10
 

@@ -11,7 +11,11 @@ import { ActionButton } from '../parts/parts.tsx'
 import { Question, type QuestionProps } from '../parts/question.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { orderOf, type PageQuery, useList } from '../parts/use-list.ts'
-import { useFormat, useTexts } from '../texts/texts.tsx'
+import { linkTexts as de } from '../texts/de/links.ts'
+import { linkTexts as en } from '../texts/en/links.ts'
+import { useFormat, useOwnTexts, useTexts } from '../texts/texts.tsx'
+
+const TEXTS = { en, de }
 
 type Link = Awaited<ReturnType<typeof readLinks>>['data'][number]
 
@@ -27,7 +31,7 @@ export function Component() {
   const queries = useQueryClient()
   const [revoking, setRevoking] = useState<Link | null>(null)
   const [params, setParams] = useSearchParams()
-  const t = texts.links
+  const t = useOwnTexts(TEXTS)
   const revoke = useMutation({
     mutationFn: (id: string) =>
       answered(api.DELETE('/api/v3/tracking-link/{id}', { params: { path: { id } } })),
@@ -104,7 +108,7 @@ function SubjectName({ link }: { link: Link }) {
 }
 
 function RevokeButton({ link, onPress }: { link: Link; onPress: () => void }) {
-  const { links: t } = useTexts()
+  const t = useOwnTexts(TEXTS)
   return (
     <ActionButton looks="quiet" aria-label={`${t.revoke}: ${useNameOf(link)}`} onPress={onPress}>
       {t.revoke}
@@ -116,6 +120,6 @@ function RevokeQuestion({
   link,
   ...answers
 }: { link: Link } & Pick<QuestionProps, 'isPending' | 'onYes' | 'onNo'>) {
-  const { links: t } = useTexts()
+  const t = useOwnTexts(TEXTS)
   return <Question ask={t.revokeAsk(useNameOf(link))} yes={t.revoke} {...answers} />
 }

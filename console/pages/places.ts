@@ -9,7 +9,7 @@ interface Point {
 
 export type NamedPlace = Awaited<ReturnType<typeof readPlaces>>[number]
 
-/** What the server answers at once. */
+/** The number of points that the server describes in one answer. */
 const BATCH = 100
 /** A day with more has its first places in words. */
 const MAX_PLACES = 400

@@ -6,11 +6,13 @@ import { ChooseRecord } from '../parts/choose-record.tsx'
 import { ActionButton } from '../parts/parts.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { type PageQuery, useList } from '../parts/use-list.ts'
-import type { Texts } from '../texts/en/en.ts'
-import { useFormat, useTexts } from '../texts/texts.tsx'
+import { rejectionTexts as de } from '../texts/de/rejections.ts'
+import { rejectionTexts as en } from '../texts/en/rejections.ts'
+import { useFormat, useOwnTexts, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 
-type Reason = keyof Texts['rejections']['reasons']
+const TEXTS = { en, de }
+type Reason = keyof typeof en.reasons
 type Rejection = Awaited<ReturnType<typeof readOf>>['data'][number] &
   Partial<Awaited<ReturnType<typeof readAll>>['data'][number]>
 
@@ -28,7 +30,7 @@ export function Component() {
   const format = useFormat()
   const [params, setParams] = useSearchParams()
   const deviceId = params.get('device') ?? ''
-  const t = texts.rejections
+  const t = useOwnTexts(TEXTS)
   const asked = params.get('reason') ?? ''
   const reason = Object.hasOwn(t.reasons, asked) ? (asked as Reason) : 'all'
   const list = useList(['rejections', deviceId, reason], (page, signal) => {

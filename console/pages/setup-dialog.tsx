@@ -10,8 +10,12 @@ import type { Position } from '../live/packed.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
 import { Question } from '../parts/question.tsx'
-import { useFormat, useTexts } from '../texts/texts.tsx'
+import { setupTexts as de } from '../texts/de/setup.ts'
+import { setupTexts as en } from '../texts/en/setup.ts'
+import { useFormat, useOwnTexts, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
+
+const TEXTS = { en, de }
 
 const KEY = 'DEVICE_KEY'
 /** Clients that run on other machines than phones, maybe on this one. */
@@ -36,7 +40,7 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
   const [app, setApp] = useState('')
   const [rotated, setRotated] = useState<string>()
   const deviceKey = rotated ?? known
-  const t = texts.setup
+  const t = useOwnTexts(TEXTS)
   const setup = useQuery({
     queryKey: ['setup', device._id],
     queryFn: async () =>
@@ -93,7 +97,7 @@ export default function SetupDialog({ device, deviceKey: known, onClose }: Props
                 void navigate(urls.subject(device._id))
               }}
             >
-              {t.show}
+              {texts.setup.show}
             </ActionButton>
           )}
         </div>
@@ -152,7 +156,7 @@ function useArrival(deviceId: string): Position | undefined {
 }
 
 function Scan({ url }: { url: string }) {
-  const { setup: t } = useTexts()
+  const t = useOwnTexts(TEXTS)
   return (
     <div className="scan">
       <div
@@ -172,7 +176,7 @@ function Scan({ url }: { url: string }) {
 
 /** The same settings as a command to paste, with the current time. */
 function Terminal(props: { steps: { label: string; value: string }[]; fill: (value: string) => string }) {
-  const { setup: t } = useTexts()
+  const t = useOwnTexts(TEXTS)
   const value = (label: string) => props.fill(props.steps.find(step => step.label === label)?.value ?? '')
   const payload = `{\\"lat\\":52.52,\\"lng\\":13.405,\\"timestamp\\":$(date +%s)}`
   const command = [

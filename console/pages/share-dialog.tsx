@@ -4,7 +4,11 @@ import { answered, api } from '../api/client.ts'
 import { serverNow } from '../clock.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton, Choose, Copyable, Trouble } from '../parts/parts.tsx'
-import { useFormat, useTexts } from '../texts/texts.tsx'
+import { linkTexts as de } from '../texts/de/links.ts'
+import { linkTexts as en } from '../texts/en/links.ts'
+import { useFormat, useOwnTexts } from '../texts/texts.tsx'
+
+const TEXTS = { en, de }
 
 const HOUR_MS = 3_600_000
 const DURATIONS = { hour: HOUR_MS, shift: 8 * HOUR_MS, day: 24 * HOUR_MS, week: 168 * HOUR_MS } as const
@@ -17,10 +21,9 @@ interface Props {
 
 /** Creates a link that shows people outside of the organization where one subject is. */
 export default function ShareDialog({ subject, onClose }: Props) {
-  const texts = useTexts()
   const format = useFormat()
   const queries = useQueryClient()
-  const t = texts.links
+  const t = useOwnTexts(TEXTS)
   const [duration, setDuration] = useState<keyof typeof DURATIONS>('shift')
   const [trail, setTrail] = useState<keyof typeof TRAILS>('hour')
   const make = useMutation({

@@ -1,6 +1,7 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Form } from 'react-aria-components'
 import { answered, api } from '../api/client.ts'
+import { preload } from '../api/lazy-with-retry.ts'
 import { Logo } from '../parts/logo.tsx'
 import { ActionButton, Field, sayUndone } from '../parts/parts.tsx'
 import { startSession } from '../session.ts'
@@ -11,6 +12,8 @@ export function SignIn({ isAgain }: { isAgain: boolean }) {
   const texts = useTexts()
   const [failure, setFailure] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
+  // The map loads while somebody types the password.
+  useEffect(preload, [])
   const signIn = async (form: FormData) => {
     setBusy(true)
     setFailure(null)

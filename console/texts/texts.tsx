@@ -30,7 +30,14 @@ async function load(name: Language): Promise<Texts> {
   return isolateNames(await (isFirst ? LOADERS[name]() : loadReplacement(LOADERS[name])))
 }
 
-const Words = createContext<{ texts: Texts; format: Format; locale: string } | null>(null)
+interface Wording {
+  texts: Texts
+  format: Format
+  locale: string
+  language: Language
+}
+
+const Words = createContext<Wording | null>(null)
 
 /** The chosen language, else the organization's, else the browser's. */
 function chooseLanguage(chosen: string, organization: string | null | undefined): Language {
@@ -76,7 +83,7 @@ function Provide({ name, language, timeZone, children }: { name: Language } & Pr
       [...navigator.languages, language].find(one => one?.startsWith(`${name}-`)) ?? plain(name, timeZone)
     document.documentElement.lang = name
     const units = chosen === 'region' ? unitsOf(navigator.language, { language, timeZone }) : chosen
-    return { texts, format: createFormat(locale, timeZone, texts, units), locale }
+    return { texts, format: createFormat(locale, timeZone, texts, units), locale, language: name }
   }, [name, language, timeZone, texts, chosen])
   return (
     <I18nProvider locale={value.locale}>
@@ -94,3 +101,9 @@ function useWords() {
 export const useTexts = (): Texts => useWords().texts
 export const useFormat = (): Format => useWords().format
 export const useLocale = (): string => useWords().locale
+
+/** The texts of a page that are loaded with it, in the chosen language. */
+export function useOwnTexts<T extends object>(own: Record<Language, T>): T {
+  const { language } = useWords()
+  return useMemo(() => isolateNames(own[language]), [own, language])
+}

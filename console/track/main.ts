@@ -7,7 +7,9 @@ import { readMapColors } from '../map/colors.ts'
 import { nearX, toX, toY } from '../map/mercator.ts'
 import { onTheme } from '../preferences.ts'
 import { de } from '../texts/de/de.ts'
+import { trackTexts as trackInGerman } from '../texts/de/track.ts'
 import { en } from '../texts/en/en.ts'
+import { trackTexts as trackInEnglish } from '../texts/en/track.ts'
 import { createFormat } from '../texts/format.ts'
 import { isolateNames } from '../texts/isolate.ts'
 import { unitsOf } from '../texts/region.ts'
@@ -25,11 +27,13 @@ const LONGEST_MOVE_MS = 5_000
 const MINUTE_MS = 60_000
 
 const language = navigator.languages.find(name => /^(en|de)/.test(name)) ?? 'en'
-const texts = isolateNames(language.startsWith('de') ? de : en)
+const isGerman = language.startsWith('de')
+const texts = isolateNames(isGerman ? de : en)
+const t = isolateNames(isGerman ? trackInGerman : trackInEnglish)
 // Browsers take English without a country for American.
 const locale = language === 'en' ? 'en-GB' : language
 const format = createFormat(locale, undefined, texts, unitsOf(navigator.language))
-const { track: t, errors } = texts
+const { errors } = texts
 document.documentElement.lang = language.slice(0, 2)
 
 const make = <K extends keyof HTMLElementTagNameMap>(

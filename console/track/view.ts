@@ -23,7 +23,7 @@ export interface View {
 type Draw = (pen: CanvasRenderingContext2D, view: View, colors: MapColors) => void
 
 export interface Ground {
-  /** What lies under the trail and the marker. */
+  /** The picture under the trail and the marker. */
   draw: Draw
   /** Names, which lie above the trail. */
   drawNames?: Draw

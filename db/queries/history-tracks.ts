@@ -4,7 +4,7 @@ export interface HistoryFilter {
   /** Identifiers of users and devices. */
   subjectIds: readonly string[]
   vehicleIds: readonly string[]
-  /** Inclusive and exclusive, in milliseconds since 1970. */
+  /** In milliseconds since 1970: `from` is inclusive, `to` exclusive. */
   from: number | null
   to: number | null
   /** West, south, east, north in degrees. */

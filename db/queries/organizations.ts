@@ -3,7 +3,7 @@ import { notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { organizations } from '../schema/organizations.ts'
 
-const HIDDEN = ['visibilityVersion', 'root', 'deletedAt'] as const
+const HIDDEN = ['visibilityVersion', 'root', 'deletedAt', 'basemapUrl'] as const
 
 /** The default if an organization has no language. */
 export const DEFAULT_LANGUAGE = 'en'
@@ -100,4 +100,22 @@ export async function closeOrganization(tx: Queryable, organizationId: string): 
     organizationId,
   ])
   await notify(tx, { kind: 'organization', organizationId })
+}
+
+/** The oldest organization of the server, which chooses the basemap for all, with its choice; null where there is none. */
+export async function findBasemapChoice(
+  tx: Queryable,
+): Promise<{ organizationId: string; url: string | null } | null> {
+  const [row] = await tx.query<{ organizationId: string; url: string | null }>(
+    `SELECT id AS "organizationId", basemap_url AS url FROM organizations
+     WHERE deleted_at IS NULL ORDER BY created_at, id LIMIT 1`,
+  )
+  return row ?? null
+}
+
+export async function updateBasemapUrl(tx: Queryable, id: string, url: string | null): Promise<void> {
+  await tx.orm
+    .update(organizations)
+    .set({ basemapUrl: url, updatedAt: sql`now()` })
+    .where(eq(organizations.id, id))
 }

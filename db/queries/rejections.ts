@@ -170,7 +170,7 @@ export interface RejectionPageRequest {
 const ID = `r.log_partition || '-' || r.log_offset || '-' || r.ordinal`
 const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** What was sent holds places, and the point that won a conflict is one. */
+/** The visibility of rejections: their payloads contain places, and the point that won a conflict is one. */
 export interface RejectionVisibility {
   /** The subjects: devices in these hubs or without a hub (null means every hub), and users likewise. */
   hubIds: readonly string[] | null

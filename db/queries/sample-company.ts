@@ -61,11 +61,11 @@ export async function listKeysOf(tx: Queryable, deviceIds: readonly string[]): P
   return rows.map(({ key }) => key)
 }
 
-/** The imports into sample types that wait or work, by the name of their file. */
+/** The organization's own imports into sample types that wait or work, by the name of their file. */
 export async function listUnfinishedImports(tx: Queryable): Promise<string[]> {
   const rows = await tx.query<{ name: string }>(
     `SELECT i.file_name AS name FROM imports i JOIN data_types t ON t.id = i.data_type_id
-     WHERE t.is_sample AND i.status IN ('queued', 'processing') ORDER BY i.id`,
+     WHERE t.is_sample AND NOT i.is_sample AND i.status IN ('queued', 'processing') ORDER BY i.id`,
   )
   return rows.map(({ name }) => name)
 }
@@ -110,11 +110,12 @@ export async function deleteSamplePeople(
       keys,
     ])
   await tx.query('DELETE FROM newest_fixes WHERE subject_key = ANY($1::int4[])', [keys])
-  await remove(
-    `mounts WHERE organization_id = $1 AND (device_id = ANY($2::uuid[])
-       OR vehicle_id IN (SELECT id FROM vehicles WHERE organization_id = $1 AND is_sample))`,
-    ids,
-  )
+  // Mounts of own devices outlive the vehicle (0090).
+  for (const table of ['mounts', 'device_references'])
+    await tx.query(`DELETE FROM ${table} WHERE organization_id = $1 AND device_id = ANY($2::uuid[])`, [
+      organizationId,
+      ids,
+    ])
   const vehicles = await remove('vehicles WHERE organization_id = $1 AND is_sample')
   const teams = await remove('teams WHERE organization_id = $1 AND is_sample')
   const accounts = await tx.query<{ id: string }>(
@@ -146,7 +147,10 @@ export async function deleteSamplePeople(
   }
 }
 
-/** Deletes the sample imports, with their failed rows and ended jobs. Returns their identifiers. */
+/**
+ * Deletes the sample imports, with their failed rows and jobs. One that works locks its row before it commits records, so
+ * those are there for whoever deletes records afterwards, or it finds its row gone. Returns their identifiers.
+ */
 export async function deleteSampleImports(
   tx: Queryable,
   organizationId: string,

@@ -25,7 +25,7 @@ export const devices = pgTable('devices', {
   certificateExpiresAt: timestamp('certificate_expires_at', { withTimezone: true }),
 })
 
-/** What others call a device. */
+/** The identifiers that other systems give to a device. */
 export const deviceReferences = pgTable('device_references', {
   organizationId: uuid('organization_id').notNull(),
   folded: text('folded').notNull(),

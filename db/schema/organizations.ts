@@ -14,4 +14,6 @@ export const organizations = pgTable('organizations', {
   /** Null stands for the organization itself (fair/roots.ts). */
   root: uuid('root'),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),
+  /** Set only for the server's first organization (findBasemapChoice). */
+  basemapUrl: text('basemap_url'),
 })

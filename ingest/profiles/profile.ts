@@ -17,14 +17,14 @@ export interface TrackerMessage {
 export interface ReadPosition {
   /** The device that it names: an IMEI, a DevEUI, an identifier of another system; null if it names none. */
   reference: string | null
-  /** What was read, for the payload of a rejection. */
+  /** The value that was read, for the payload of a rejection. */
   value: unknown
   /** Its index in the message, or null if the message holds one. */
   index: number | null
   fix: RawFix | NoPoint
 }
 
-/** What a profile read from a message: its positions, why it has none by design, or why it cannot be read. */
+/** The result of reading a message: its positions, the reason why it has none by design, or why it cannot be read. */
 export interface ReadMessage {
   /** The device that the message names, also where it has no position; null if it names none, or one for each position. */
   reference: string | null

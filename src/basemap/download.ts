@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import type { Agent } from 'undici'
 
 /** A server far away answers a range of 16 KiB in less than a second. */
@@ -19,8 +20,11 @@ export interface Downloader {
 
 const EXPECTED: readonly number[] = [200, 204, 206, 404, 416]
 
-/** Asks another server, over at most `maxConnections` at once. Redirects are not followed. */
-export function createDownloader(maxConnections: number): Downloader {
+/**
+ * Asks another server, over at most `maxConnections` at once. Redirects are not followed. `lookup` resolves the names of servers
+ * instead of the system.
+ */
+export function createDownloader(maxConnections: number, lookup?: LookupFunction): Downloader {
   let agent: Agent | undefined
   /** Loaded with the first request: a server with a local basemap sends none. */
   async function start() {
@@ -28,7 +32,7 @@ export function createDownloader(maxConnections: number): Downloader {
     agent ??= new Agent({
       connections: maxConnections,
       pipelining: 1,
-      connect: { timeout: CONNECT_WITHIN_MS },
+      connect: { timeout: CONNECT_WITHIN_MS, ...(lookup && { lookup }) },
       headersTimeout: ANSWER_WITHIN_MS,
       bodyTimeout: ANSWER_WITHIN_MS,
       maxHeaderSize: 16 * 1024,

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
@@ -8,10 +9,13 @@ import { createKeptTiles } from './kept-tiles.ts'
 import { createRemoteArchive, createTileUrl } from './remote.ts'
 import { type Basemap, BasemapAway, type TileSource, tilesWithin } from './tiles.ts'
 
-/** Opens the basemap of the configuration. Waits for no other server. */
+export type BasemapConfig = Pick<Config, 'basemap' | 'dataDir' | 'basemapCacheMb'>
+
+/** Opens the basemap of the configuration. Waits for no other server. A `lookup` refuses servers by their addresses. */
 export async function openBasemap(
-  { basemap: setting, dataDir, basemapCacheMb }: Pick<Config, 'basemap' | 'dataDir' | 'basemapCacheMb'>,
+  { basemap: setting, dataDir, basemapCacheMb }: BasemapConfig,
   log: FastifyBaseLogger,
+  lookup?: LookupFunction,
 ): Promise<Basemap> {
   if (setting.kind === 'file') {
     const archive = createArchive(setting.path, createFileReader(setting.path))
@@ -25,7 +29,7 @@ export async function openBasemap(
     }
     return readDirectly(archive, log)
   }
-  const downloader = createDownloader(MAX_DOWNLOADS)
+  const downloader = createDownloader(MAX_DOWNLOADS, lookup)
   const source =
     setting.kind === 'archive'
       ? createRemoteArchive(setting.url, downloader)

@@ -76,7 +76,7 @@ async function findTask(api: Api, { userId }: Employee, stop: AbortSignal): Prom
   const query = `assigneeId=${userId}&status=${OPEN.join(',')}&sort=startTime&limit=20`
   const answer = await keepTrying(stop, () => api.call<{ data: Task[] }>('GET', `/tasks?${query}`))
   const tasks = answer?.data ?? []
-  // What has begun comes first.
+  // Tasks that have begun come first.
   return OPEN.map(wanted => tasks.find(({ status }) => status === wanted)).find(Boolean) ?? null
 }
 

@@ -55,7 +55,7 @@ export async function startDemoServer({ dataDir, port, mqttPort }: DemoOptions):
   keep('')
 
   const server = spawn(process.execPath, [join(PROJECT, 'dist/server/src/main.js')], {
-    // Of this shell's variables none that the server reads: they may name another database.
+    // The server gets none of its variables from this shell, because they may name another database.
     env: {
       ...Object.fromEntries(
         ['PATH', 'HOME', 'TMPDIR', 'TZ', 'SystemRoot'].map(name => [name, process.env[name]]),

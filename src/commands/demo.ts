@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { joinTracks, readCompany, readRounds } from '../streets/company.ts'
 import { createReceiver, hasNetwork } from '../streets/receiver.ts'
 import { findOn, placeAt, type Track } from '../streets/track.ts'
-import { type Api, createApi, signIn } from './api.ts'
+import { type Api, createApi, RequestFailed, signIn } from './api.ts'
 import { CommandError, listenForStop, runCommand, say } from './command.ts'
 import { type Employee, keepDayGoing } from './company-day.ts'
 import { DEMO_HELP, readDemoOptions } from './demo-options.ts'
@@ -23,6 +23,8 @@ const SAY_EVERY_MS = 5_000
 const CLOSE_WITHIN_MS = 2_000
 const MAX_LISTENERS = 50
 const WEEK_MS = 7 * 24 * 3_600_000
+const DELETED =
+  'The sample company was deleted, so its trackers have no access any more. Start the demo again for a new one.'
 const NO_COMPANY =
   'The organization of the demo has no sample company any more, but a hub of its own. Delete the directory of the demo to begin anew.'
 
@@ -80,14 +82,16 @@ async function drive(
 
   const vehicles = await listVehicles(api, stop)
   const plan = readCompany().vehicles
+  const tracks = new Map<string, Track>()
   const driving: { vehicle: Vehicle; driven: ReturnType<typeof driveFrom> }[] = []
   for (const vehicle of vehicles) {
     const planned = plan.find(({ name }) => name === vehicle.name)
     if (!planned || stop.aborted) continue
-    const rounds = await readRounds(planned.depot)
     const newest = await findNewest(api, vehicle.deviceId, stop)
     if (!newest) continue
-    const driven = driveFrom(joinTracks(rounds), newest)
+    const track = tracks.get(planned.depot.name) ?? joinTracks(await readRounds(planned.depot))
+    tracks.set(planned.depot.name, track)
+    const driven = driveFrom(track, newest)
     trackers.push(await startTracker(api, server, planned.number, vehicle, driven, stop))
     driving.push({ vehicle, driven })
   }
@@ -95,7 +99,13 @@ async function drive(
   say(`${trackers.length} vehicles drive through San Francisco. End with Ctrl-C; the next run goes on.`)
   const link = await createLink(api, vehicles[0]?.deviceId)
   if (link) say(`The link that a customer gets: ${link}`)
-  await Promise.all([reportHistory(api, stop), reportEnd(trackers, stop), work(api, url, driving, stop)])
+  try {
+    await Promise.all([reportHistory(api, stop), reportEnd(trackers, stop), work(api, url, driving, stop)])
+  } catch (error) {
+    // The drivers' sessions end with them, in whichever request.
+    const isGone = error instanceof RequestFailed && (await readSampleData(api)).status === 'none'
+    throw isGone ? new CommandError(DELETED) : error
+  }
 }
 
 async function work(
@@ -254,9 +264,7 @@ async function reportHistory(api: Api, stop: AbortSignal): Promise<void> {
 async function reportEnd(trackers: readonly Tracker[], stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     if (trackers.every(({ state }) => state === 'denied')) {
-      throw new CommandError(
-        'The sample company was deleted, so its trackers have no access any more. Start the demo again for a new one.',
-      )
+      throw new CommandError(DELETED)
     }
     await sleep(ASK_EVERY_MS, undefined, { signal: stop }).catch(() => {})
   }

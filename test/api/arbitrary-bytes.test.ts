@@ -87,7 +87,7 @@ describe(`Arbitrary bytes to every operation of the interface (SEED=${SEED})`, (
   }
 
   it('are answered in the envelope and never with 5xx, and keep nobody else waiting', {
-    timeout: 240_000,
+    timeout: 480_000,
   }, async () => {
     const operations = listOperations(await readDocument(server))
     const faults: string[] = []

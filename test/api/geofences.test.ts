@@ -30,8 +30,8 @@ describe('Geofences', () => {
 
   it('are created with what is given, read, replaced, changed and deleted', async () => {
     const { path, geofence } = await add({ name: 'Depot', hubId, shape: CIRCLE })
-    const times = { createdAt: expect.any(String), updatedAt: expect.any(String) }
-    expect(geofence).toEqual({ _id: expect.any(String), name: 'Depot', hubId, shape: CIRCLE, ...times })
+    const rest = { isSample: false, createdAt: expect.any(String), updatedAt: expect.any(String) }
+    expect(geofence).toEqual({ _id: expect.any(String), name: 'Depot', hubId, shape: CIRCLE, ...rest })
     expect((await owner.get(path)).body.data).toEqual(geofence)
     const smaller = { ...CIRCLE, radius: 50 }
     const changed = (await owner.patch(path, { shape: smaller })).body.data

@@ -74,7 +74,7 @@ describe('On the embedded database', () => {
     server = await startServer(database)
     reader = createClient(server, reader.token)
     publisher = await connectDevice(server, bystander)
-  }, 300_000)
+  })
   afterAll(async () => {
     await publisher?.endAsync()
     await server.stop()

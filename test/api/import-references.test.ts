@@ -82,7 +82,7 @@ describe('References of imports', () => {
     const records = await list()
     const ids = new Set(records.map((one: { _id: string }) => one._id))
     for (const { data } of records) if (data.p !== undefined) expect(ids).toContain(data.p)
-  }, 60_000)
+  })
 
   it.each([
     ['email', 'ada@example.com', 'ADA@example.com'],

@@ -47,7 +47,7 @@ interface Subject {
 const hubOf = ({ own }: Subject, phase: Phase) => (isMounted(phase) ? 'A' : own)
 const isPresent = ({ own, isOn }: Subject, hub: string) => [hub, null].includes(isOn ? 'A' : own)
 
-/** What somebody of a hub is to be shown: `seen` are the phases that belong to it. */
+/** The phases that a member of a hub should see: `seen` are the phases that belong to the hub. */
 type Expected = (seen: Phase[], subject: Subject, hub: string) => Phase[]
 const ALL: Expected = seen => seen
 const MOUNTED: Expected = (seen, { hasVehicle }) => (hasVehicle ? seen.filter(isMounted) : [])
@@ -56,7 +56,7 @@ const newestUntil =
   (last: Phase): Expected =>
   seen =>
     seen.filter(phase => PHASES.indexOf(phase) <= PHASES.indexOf(last)).slice(-1)
-/** Of subjects that may be seen now. */
+/** All phases of subjects that are visible now. */
 const PRESENT: Expected = (seen, subject, hub) => (isPresent(subject, hub) ? seen : [])
 const PRESENT_NEWEST: Expected = (seen, subject, hub) =>
   isPresent(subject, hub) ? seen.filter(phase => phase === 'again') : []
@@ -70,7 +70,7 @@ async function read(client: Client, path: string): Promise<{ data: { subjectId: 
   return status === 404 ? null : body
 }
 
-/** What a list for all subjects says about one. */
+/** The entries about one subject in a list for all subjects. */
 const about = async (client: Client, path: string, { device }: Subject) =>
   (await read(client, path))?.data.filter(({ subjectId }) => subjectId === device.id)
 

@@ -111,20 +111,20 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
     await removed({ ...before, devices: devices + 1, subjects: subjects + 1 })
   })
 
-  it('stays while an import into it works', async () => {
+  it('stays while an own import into it works', async () => {
     await order()
     await until(
       'the import',
       async () => (await list('/import-monitoring'))[0]?.status === 'completed_with_errors',
     )
-    await db.system.query(`UPDATE imports SET status = 'processing'`)
+    await db.system.query(`UPDATE imports SET status = 'processing', is_sample = false`)
     const refused = await owner.delete('/organization/sample-data')
     expect([refused.status, refused.body.message]).toEqual([
       409,
       'The import of new-customers.csv into the sample data is still working. Wait for its end, or cancel it, and try again.',
     ])
     expect(await list('/vehicles')).toHaveLength(12)
-    await db.system.query(`UPDATE imports SET status = 'completed'`)
+    await db.system.query(`UPDATE imports SET status = 'completed', is_sample = true`)
     expect((await owner.delete('/organization/sample-data')).status).toBe(200)
   })
 

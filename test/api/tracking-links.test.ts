@@ -29,7 +29,7 @@ describe('A tracking link', () => {
   const { server } = useServer()
   let owner: Client
   let van: TestDevice
-  /** Opened first, because its messages take time. */
+  /** A link of a parked device, opened before all tests because its messages take a while. */
   let parked: Awaited<ReturnType<typeof openLink>>
   const begin = Date.now() - HOUR_MS
 

@@ -171,7 +171,7 @@ describe('a fleet', () => {
       const vehicle = vehicles.find(({ _id }: { _id: string }) => _id === vehicleId)
       expect(vehicle).toMatchObject({ driverId: assigneeId, deviceId: expect.any(String) })
     }
-  }, 180_000)
+  })
 
   test('whose keys are replaced says so and ends', async () => {
     const args = ['--devices', '2', '--trace', 'liverpool']

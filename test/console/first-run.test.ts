@@ -190,6 +190,10 @@ describe('The first run', () => {
     const hint = page.getByText('No streets here')
     await page.getByRole('option', { name: /^Van 7/ }).click()
     await hint.waitFor()
+    await page.getByRole('button', { name: 'Choose streets' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Streets on the map' })
+    await dialog.getByText('The first organization of this server chooses the streets for all.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).click()
     // Beside the scale at every width; a shortened heading is whole in its title.
     await page.setViewportSize({ width: 760, height: 700 })
     const scale = page.locator('.maplibregl-ctrl-scale')

@@ -46,7 +46,8 @@ describe('Streets', () => {
     const asked: string[] = []
     page.on('request', request => asked.push(request.url()))
     await page.goto(`${server.url}/?subject=${van.id}`)
-    await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
+    const panel = page.getByRole('complementary', { name: 'Van 7' })
+    await panel.getByText(/^[\w ]+, Toolangi$/).waitFor()
     // "Main Road" is the street of the village.
     await until('the names of streets are drawn', async () => {
       const letters = await lettersOf(page)
@@ -60,6 +61,10 @@ describe('Streets', () => {
         .getByText('OpenStreetMap')
         .first()
         .waitFor({ state: 'attached' })
+      const ground = await page
+        .locator('.maplibregl-ctrl-attrib')
+        .evaluate(box => getComputedStyle(box).backgroundColor)
+      expect(ground === 'rgb(255, 255, 255)').toBe(theme === 'light')
     }
     const origins = new Set(asked.filter(url => /^https?:/.test(url)).map(url => new URL(url).origin))
     expect([...origins]).toEqual([server.url])
@@ -96,5 +101,11 @@ describe('Streets', () => {
     const tiles = asked.filter(one => one.includes('/api/v3/tiles/'))
     expect(tiles.filter(one => !one.endsWith(`&token=${token}`))).toEqual([])
     expect(tiles.length).toBeGreaterThan(0)
+  })
+
+  it('are ready to be drawn while somebody types the password', async () => {
+    const page = await screens.open(`${server.url}/sign-in`)
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await until('the map’s thread runs', () => page.workers().some(one => one.url().includes('maplibre')))
   })
 })

@@ -24,5 +24,5 @@ describe('The list of tasks', () => {
       expect(plan, name).toContain('tasks_')
       expect(plan, name).not.toContain('Seq Scan')
     }
-  }, 120_000)
+  })
 })

@@ -178,7 +178,7 @@ describe.each(['pglite', 'postgres'] as const)('A change of visibility on %s', k
         const isVisible = createVisibilityTest(visibility)
         const expected = subjects.filter(subject => isVisible(subject)).map(({ subjectId }) => subjectId)
         expect(found.map(({ id }) => id).sort(), JSON.stringify(visibility)).toEqual(expected.sort())
-        // What each of them recorded at each time, by the three forms of the rule.
+        // The points that each of them recorded at each time, by the three forms of the rule.
         const times = Array.from({ length: 12 }, (_, nth) => minute(nth).getTime())
         const seen = await findSeen(tx, organizationId, visibility, times)
         const remembered = times.flatMap(at =>

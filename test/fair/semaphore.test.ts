@@ -37,7 +37,7 @@ describe('Turns', () => {
     expect(order).toEqual(['x1', 'b', 'x2', 'x3', 'x1'])
   })
 
-  it('leave somebody who comes later as much as each of the others has, until all are held', async () => {
+  it('leave a latecomer as much as each of the others has, until all are taken', async () => {
     const semaphore = create({ max: 8, maxPerRoot: 8, maxWaiting: 100, waitMs: 1_000 })
     const held = { a: 0, b: 0, c: 0 }
     const all: Promise<unknown>[] = []

@@ -88,7 +88,7 @@ describe('A table of CSV', () => {
     )
   })
 
-  it('has no row too many where a line ends at the edge of what is read at once', async () => {
+  it('has no extra row if a line ends at the edge of a read', async () => {
     const lines = Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(at % 7)},z`)
     for (const lead of ['', '1', '12']) {
       const text = [HEADINGS.join(','), lead, ...lines].map(

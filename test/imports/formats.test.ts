@@ -36,7 +36,7 @@ describe('A number in a format of zeros', () => {
     return rows[0]
   }
 
-  it('is what the spreadsheet shows, where that has more digits', async () => {
+  it('is the text that the spreadsheet shows if that has more digits', async () => {
     expect(await shownAs('00000', [1067, 10_115, 0, -7])).toEqual([
       { number: 1067, shown: '01067' },
       10_115,
@@ -49,7 +49,7 @@ describe('A number in a format of zeros', () => {
     ])
   })
 
-  it('and is that number where it is none of a whole one, or the format says more', async () => {
+  it('and stays a number if it is not whole, or if the format says more', async () => {
     expect(await shownAs('00000', [1.5])).toEqual([1.5])
     for (const code of ['0', 'General', '@']) expect(await shownAs(code, [7])).toEqual([7])
     for (const code of [
@@ -75,7 +75,7 @@ describe('A number that a workbook shows as a time', () => {
     return cell !== null && typeof cell === 'object' ? cellText(cell) : cell
   }
 
-  it('is what it shows: a day, a time without one, or a duration', async () => {
+  it('is the shown value: a day, a time of day, or a duration', async () => {
     expect(await shownIn('yyyy-mm-dd', 46_347)).toBe('2026-11-21')
     expect(await shownIn('m/d/yy h:mm', 46_347.375)).toBe('2026-11-21 09:00:00')
     expect(await shownIn('mmmm', 46_347)).toBe('2026-11-21')
@@ -236,7 +236,7 @@ describe('A row', () => {
   const header = inlineRow(1, 'name', 'size', 'other')
   const none = 'The row has no value for any field.'
 
-  it('without a value for any field fails, and one without any value at all is none', async () => {
+  it('without a value for any field fails, and one without any value is skipped', async () => {
     expect(await readErrors('csv', 'name,size,other\n,,x\n,,\nAda,,x\n')).toEqual([[2, none], [4]])
     const rows = `${header}${inlineRow(2, ' ', '', 'x')}${inlineRow(3, ' ', '', ' ')}${inlineRow(4, 'Ada')}`
     expect(await readErrors('xlsx', makeWorkbook({ rows }))).toEqual([[2, none], [4]])

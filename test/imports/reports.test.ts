@@ -115,7 +115,7 @@ describe('The content of a file', () => {
     ),
   )
 
-  it('is told in so many words, however much is wrong', async () => {
+  it('has a bounded length, however much is wrong', async () => {
     const many = Array.from({ length: 200 }, (_, at) => field('number', `f${at}`, { required: true }))
     const cells = many.map(() => 'x'.repeat(5_000))
     const mapping = Object.fromEntries(many.map(({ key }, at) => [key, keys[at % keys.length] as string]))

@@ -44,7 +44,7 @@ describe('A row of CSV', () => {
     await expect(read('sep=;\none;two\n1;"2\n')).rejects.toThrow('opened in row 2 ')
   })
 
-  it('has a bound in bytes, whatever it is written in, and its cells have none of their own', async () => {
+  it('has a bound in bytes in any encoding, and its cells have no bound of their own', async () => {
     const { rows } = await read(`one,two\n"${'x'.repeat(900_000)}",2\n`)
     expect(rows[1]).toEqual(['x'.repeat(900_000), '2'])
     for (const letter of ['x', 'я', '漢']) {
@@ -151,7 +151,7 @@ describe('A text is what it holds, in whatever it is encoded', () => {
     }
   })
 
-  it('and is refused where it is none', async () => {
+  it('and is refused if it is no table', async () => {
     const bytes = Buffer.from(Array.from({ length: 4_000 }, (_, at) => (at * 7) % 5))
     const strayed = ['one;two\n1;2\0\n', 'one;two\n1;\0two\n', '[{"data":{"one":"\0漢"}}]', '\0'.repeat(99)]
     const lone = Buffer.from(`漢\n${'漢'.repeat(20)}\ud800漢`, 'utf16le')

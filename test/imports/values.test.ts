@@ -83,7 +83,7 @@ describe('A cell becomes', () => {
     expect(read('date', text, language)).toEqual(expected)
   })
 
-  it('a date, or the reason why it is none, in every language: never another day', () => {
+  it('a date, or the reason why it is invalid, in every language: never another day', () => {
     const languages =
       'ar ar-EG ar-SA bg bn ckb cs da de el en-GB es fa fi fr he hr hu hy id it ja ka km ko lt lv mn nl pl ps pt-BR ro ru sk sr sv th tr uk ur uz vi zh zh-TW'
     const days = [new Date(Date.UTC(2026, 10, 21)), new Date(Date.UTC(2027, 0, 30))]
@@ -117,7 +117,7 @@ describe('A cell becomes', () => {
     expect(read('datetime', text, 'de', 'Europe/Berlin')).toBe(expected)
   })
 
-  it('no time, with a reason that fits a file, where it is none', () => {
+  it('no time if it is invalid, with a reason that fits a file', () => {
     expect(read('datetime', 'soon')).toBe('This has to be a time such as 2026-11-21 09:00.')
   })
 
@@ -222,7 +222,7 @@ describe('A cell becomes', () => {
     expect(read('phone', '8E10')).toContain('dropped its last digits')
   })
 
-  it('what a spreadsheet shows of a number with zeros before it, or that number where it is one', () => {
+  it('the text that a spreadsheet shows for a number with leading zeros, or the number for a number field', () => {
     const cell = { number: 1067, shown: '01067' }
     for (const type of ['text', 'phone', 'reference'] as const) expect(read(type, cell)).toBe('01067')
     expect(read('select', cell, 'en', 'UTC', { options: ['01067'] })).toBe('01067')
@@ -303,7 +303,7 @@ describe('A cell becomes', () => {
     expect([read('boolean', 'Ja!'), read('boolean', '\u200fnein')]).toEqual([true, false])
   })
 
-  it('something or a sentence, whatever stands in it, and soon', () => {
+  it('a value or an error, whatever the text is, and soon', () => {
     const types: Field['type'][] = [
       'text',
       'number',

@@ -68,7 +68,7 @@ describe('The private parts of aedes and mqtt-packet', () => {
     expect(aedes.resolve('mqtt-packet')).toBe(require.resolve('mqtt-packet'))
   })
 
-  it('the parser of a client is handed every chunk, and aedes handles what is passed on and nothing else', async () => {
+  it('the parser of a client gets every chunk, and aedes handles only the packets that are passed on', async () => {
     const { raw, chunks, packets } = await open({ authorizePublish: () => expect.unreachable() })
     raw.send(connectPacket({ clientId: 'one' }))
     await raw.next('connack')
@@ -137,7 +137,7 @@ describe('The private parts of aedes and mqtt-packet', () => {
     expect(() => first.parse(Buffer.from(PINGREQ))).toThrow('[MQTT-3.1.0-1]')
   })
 
-  it('the parser goes on when aedes has closed the connection', async () => {
+  it('the parser continues after aedes has closed the connection', async () => {
     const { client, parser } = await open({}, 'chunks')
     parser.forgetConnect(4)
     client.close()
@@ -165,7 +165,7 @@ describe('The private parts of aedes and mqtt-packet', () => {
     await until('what comes then is read', () => packets.filter(cmd => cmd === 'pingreq').length === 10)
   })
 
-  it('the keepalive of a client begins anew when it is told to', async () => {
+  it('the keepalive of a client restarts on request', async () => {
     const { raw, client } = await open()
     raw.send(connectPacket({ clientId: 'one', keepalive: 1 }))
     await raw.next('connack')
@@ -187,7 +187,7 @@ describe('The private parts of aedes and mqtt-packet', () => {
     await until('the end', () => client.closed)
   })
 
-  it('a last answer reaches a client that goes on sending', async () => {
+  it('a last answer reaches a client that continues to send', async () => {
     const { raw, client } = await open({}, 'chunks')
     raw.send(connectPacket({ clientId: 'one' }))
     endWith(client, Buffer.from([0x20, 2, 0, 5]))
@@ -202,7 +202,7 @@ describe('The private parts of aedes and mqtt-packet', () => {
     expect(mqttPacket.generate({ cmd: 'puback', messageId: 258 })).toEqual(Buffer.from([0x40, 2, 1, 2]))
   })
 
-  it.each([true, false])('a session is said to be kept where it is: %s', async kept => {
+  it.each([true, false])('CONNACK says whether a session is kept: %s', async kept => {
     const { raw } = await open({
       persistence: createPersistence(id => kept && id === 'one'),
       mq: NO_DELIVERY,

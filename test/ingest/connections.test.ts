@@ -50,7 +50,7 @@ describe('The connections of a process', () => {
   const isClosed = (client: Socket | undefined) => client?.destroyed === true
   const lastAccepted = () => accepted.at(-1) as Socket
 
-  it('are up to half of what the others leave for an address, and its oldest idle one makes room for its next', async () => {
+  it('are limited for an address to half of the room that others leave, and its oldest idle one makes room for its next', async () => {
     const own = await open('127.0.0.1', MAX / 2)
     const [next] = await open('127.0.0.1')
     await until('the oldest is closed', () => isClosed(own[0]))
@@ -77,7 +77,7 @@ describe('The connections of a process', () => {
     expect(own.filter(isClosed)).toHaveLength(1)
   })
 
-  it('have the oldest idle one of all make room where there is none for an address that has hardly any', async () => {
+  it('are closed, the oldest idle one first, if there is no room for an address with few connections', async () => {
     const all: Socket[] = []
     // Each address takes half of the remaining room; many devices share a proxy's address.
     all.push(...(await open('127.0.0.1', 6)), ...(await open(PROXY, 6)))
@@ -134,7 +134,7 @@ describe('The connections of a process', () => {
     http.close()
   })
 
-  it('are within their bounds whatever happens, and those that are worked on stay', () => {
+  it('stay within their bounds whatever happens, and busy ones are not closed', () => {
     const step = fc.record({
       does: fc.constantFrom('enter', 'enter', 'enter', 'work', 'rest', 'close'),
       address: fc.integer({ min: 0, max: 4 }),

@@ -75,7 +75,7 @@ describe('An optional value that makes no sense becomes null', () => {
     expect(validate({ attributes: { text: 'x'.repeat(2038) } })).toMatchObject({ attributes: null })
   })
 
-  it('and a payload cannot pass for a reason why there is none', () => {
+  it('and a payload cannot pass for a reason of rejection', () => {
     expect(validate({ reason: 'conflict', message: 'x' })).toMatchObject({ kind: 'point' })
   })
 })

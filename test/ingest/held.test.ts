@@ -100,7 +100,7 @@ describe('While nothing is stored', () => {
       ...options,
     })
 
-  it('a credential is read again when it may have ended meanwhile, and not for what changes of others', async () => {
+  it('a credential is read again if it may have ended meanwhile, and not because others change', async () => {
     const [mine, other] = [await addDevice(), await addDevice()]
     const organizationId = crypto.randomUUID()
     const credential = {
@@ -128,7 +128,7 @@ describe('While nothing is stored', () => {
     expect(readings).toEqual([mine.id, other.id])
   })
 
-  it('the keepalive of a connection stands still that is not read because of others', async () => {
+  it('the keepalive of a connection pauses while the connection is not read because of others', async () => {
     const device = await addDevice()
     const patient = await open(device, { keepalive: 2 })
     const asking = setInterval(() => patient.send(PINGREQ), 200)
@@ -145,7 +145,7 @@ describe('While nothing is stored', () => {
     for (const client of [patient, ...others]) client.end()
   })
 
-  it('the answers to PINGREQ that nobody reads have a bound', async () => {
+  it('unread answers to PINGREQ have a bound', async () => {
     const client = await open(await addDevice())
     client.stream.removeAllListeners('data').pause()
     const pings = Buffer.alloc(64_000, Buffer.from(PINGREQ))
@@ -155,7 +155,7 @@ describe('While nothing is stored', () => {
     await client.closed
   })
 
-  it('what waits for another message to be acknowledged has a bound as well', () => {
+  it('messages that wait behind an unacknowledged one have a bound as well', () => {
     const acks = new AckQueue()
     const ack = acks.add({ qos: 1, messageId: 1, length: 10, topic: 'a', payload: Buffer.alloc(0) }, 1)
     for (let id = 1; id < limits.MAX_PENDING; id++) acks.addRelease(id)
@@ -190,7 +190,7 @@ describe('While nothing is stored', () => {
     reading = Promise.resolve()
   }
 
-  it('what those left has a bound in all who hung up before it was known who they are', async () => {
+  it('the bytes of clients that hung up before they were authenticated have a bound together', async () => {
     const device = await addDevice()
     const message = publishPacket({
       topic: `devices/${device.id}/location`,
@@ -206,7 +206,7 @@ describe('While nothing is stored', () => {
     expect(log.waiting.entries - before).toBeLessThan(most)
   })
 
-  it('and waits for the log for a while, and where they said goodbye as long as it takes', async () => {
+  it('and wait for the log for a while, or as long as necessary after a DISCONNECT', async () => {
     const [hasty, polite] = [await addDevice(), await addDevice()]
     const before = log.waiting.entries
     await hangUp([

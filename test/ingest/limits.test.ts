@@ -43,7 +43,7 @@ describe('The limits of the MQTT server', () => {
       id,
     })
 
-  it.concurrent('whoever does not say CONNECT within 10 s is disconnected, half of one or nothing', async () => {
+  it.concurrent('a client without a whole CONNECT within 10 s is disconnected, whether it sent half of one or nothing', async () => {
     const begun = performance.now()
     const clients = [openRaw(server.mqttPort), openRaw(server.mqttPort)]
     clients[1]?.send(hello().subarray(0, 20))

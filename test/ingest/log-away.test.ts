@@ -59,7 +59,7 @@ describe('While the log is away', () => {
     })
   const metric = async (name: string) => (await readFigures(server)).get(name) ?? Number.NaN
 
-  it(`${DEVICES} devices wait: no acknowledgement, no connection lost, and all goes on in order`, async context => {
+  it(`${DEVICES} devices wait: no acknowledgement, no connection lost, and everything continues in order`, async context => {
     if (!postgres.available) return context.skip(postgres.reason)
     const devices = await createFleet(database.url as string, DEVICES)
     const clients: RawClient[] = []
@@ -117,7 +117,7 @@ describe('While the log is away', () => {
     for (const client of clients) client.end()
   })
 
-  it('memory stays under its bound however much is sent, and what was read is acknowledged', async context => {
+  it('memory stays within its bound however much is sent, and every message that was read is acknowledged', async context => {
     if (!postgres.available) return context.skip(postgres.reason)
     const SENDERS = 60
     const POINTS = 1000
@@ -164,7 +164,7 @@ describe('While the log is away', () => {
     for (const client of clients) client.end()
   })
 
-  it('a database that has gone is no reason to close a connection, and a new one is told to come again', async context => {
+  it('without the database, open connections stay, and new ones are asked to come again', async context => {
     if (!postgres.available) return context.skip(postgres.reason)
     const device = await createDevice(owner)
     const client = await open(device)

@@ -13,7 +13,7 @@ describe('The figures of what comes in', () => {
     owner = await signIn(server)
   })
 
-  it('count what was received, acknowledged, rejected and waits, by protocol', async () => {
+  it('count received, acknowledged, rejected and waiting points by protocol', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
     expect((await readFigures(server)).get('fieldline_mqtt_connections')).toBe(1)

@@ -41,7 +41,7 @@ describe('A device over MQTT', () => {
     await client.endAsync()
   })
 
-  it('may be OwnTracks: each type on its topic is acknowledged, the location stored, and nothing is a fault but what is encrypted', async () => {
+  it('may be OwnTracks: each type on its topic is acknowledged, the location is stored, and only encrypted messages are rejected', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
     const tst = Math.floor(Date.now() / 1000) - 10

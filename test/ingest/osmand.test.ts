@@ -117,7 +117,7 @@ describe('A message of Traccar Client, OsmAnd or GPSLogger', () => {
     ])
   })
 
-  it('is rejected with a reason where it has no point, and of cells and networks it has none', () => {
+  it('is rejected with a reason if it has no point, also if it has only cells and networks', () => {
     expect(readQuery(queryOf(readPayloads('osmand')[0] as never))).toEqual([])
     expect(readQuery(`lat=1&lat=2&lon=3&timestamp=${WHEN}`)).toMatchObject([{ reason: 'bad-coordinates' }])
     expect(readQuery('lat=1&lon=2')).toMatchObject([{ reason: 'bad-timestamp' }])

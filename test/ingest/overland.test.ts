@@ -32,7 +32,7 @@ describe('A message of Overland', () => {
     })
   })
 
-  it('is in metres per second, degrees and fractions of a full battery, and -1 where it is unknown', () => {
+  it('is in metres per second, degrees and fractions of a full battery, and -1 if it is unknown', () => {
     const [known, unknown] = read(
       feature({ speed: 12.5, course: 271, battery_level: 0.57, altitude: 34, horizontal_accuracy: 5 }),
       feature({ speed: -1, course: -1, battery_level: -1, altitude: 34, horizontal_accuracy: -1 }),

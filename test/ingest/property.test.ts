@@ -82,7 +82,7 @@ describe.each(['pglite', 'postgres'] as const)('Arbitrary JSON that is sent, sto
     await database?.remove()
   })
 
-  it('what was accepted was inserted, what was not is among the rejections', async context => {
+  it('every accepted point is stored, and every other is among the rejections', async context => {
     if (reason) return context.skip(reason)
     await fc.assert(
       fc.asyncProperty(fc.array(point, { minLength: 1, maxLength: 30 }), async points => {

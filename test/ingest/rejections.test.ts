@@ -18,7 +18,7 @@ const DAY_MS = 24 * 3600_000
 describe('Rejections', () => {
   const { server, owner, organization } = useOrganization()
 
-  it('of a device are listed newest first, page by page, each once, with what was sent', async () => {
+  it('of a device are listed newest first, page by page, each once, with the payload', async () => {
     const device = await createDevice(owner)
     const client = await connectDevice(server, device)
     await publish(client, device, 'not json')
@@ -85,7 +85,7 @@ describe('Rejections', () => {
     }
   })
 
-  it('of a user are listed for itself and for whoever sees its positions, and for nobody else', async () => {
+  it('of a user are listed for itself and for those who see its positions, and for nobody else', async () => {
     const { body: me } = await owner.get('/user')
     const user = { id: me.data._id as string, key: owner.token }
     const client = await connectDevice(server, user, { username: 'token' })

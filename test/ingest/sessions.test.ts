@@ -88,7 +88,7 @@ describe('A session', () => {
     }
   })
 
-  it('gets what came while its client was away, again with DUP until it is acknowledged', async () => {
+  it('gets the messages from its client’s absence, again with DUP until they are acknowledged', async () => {
     const device = await createDevice(owner)
     const kept = { clientId: 'away', clean: false }
     const first = await open(device, kept)
@@ -158,7 +158,7 @@ describe('A session', () => {
     client.end()
   })
 
-  it('never gets what is another device’s, not even with a kept session that asked for both at once', async () => {
+  it('never gets messages of another device, not even with a kept session that asked for both at once', async () => {
     const [device, other] = [await createDevice(owner), await createDevice(owner)]
     const kept = { clientId: 'curious', clean: false }
     const client = await open(device, kept)

@@ -149,7 +149,7 @@ describe('Whatever one tenant sends', () => {
     })
   })
 
-  it('holds up nobody: 1,000 wrong points, told to 50 subscribers that do not read', async () => {
+  it('delays nobody: 1,000 wrong points, announced to 50 subscribers that do not read', async () => {
     const subscribers = await Promise.all(Array.from({ length: 50 }, () => open(attacker)))
     for (const [index, client] of subscribers.entries()) {
       client.send(subscribePacket([[`devices/${attacker.id}/#`, index % 2]]))

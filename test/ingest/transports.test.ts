@@ -104,7 +104,7 @@ describe('MQTT over TLS and WebSocket', () => {
     ;(await handshake()).destroy()
   })
 
-  it('does not start without a certificate, with one that is none, or with another’s key', async () => {
+  it('does not start without a certificate, with an invalid one, or with another’s key', async () => {
     // This database has no other writer: a second writer would be refused before its certificate is read.
     const own = await createTestDatabase(usualKind())
     const env = { MQTT_TLS_PORT: '0' }
@@ -151,7 +151,7 @@ describe('MQTT over TLS and WebSocket', () => {
     await closed
   })
 
-  it('a WebSocket without the subprotocol, and a request that is none, are not accepted', async () => {
+  it('a WebSocket without the subprotocol, and an invalid request, are not accepted', async () => {
     await expect(openSocket([])).rejects.toThrow('400')
     expect((await fetch(`${server.url}/mqtt`)).status).toBe(400)
   })

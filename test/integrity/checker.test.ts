@@ -45,17 +45,17 @@ const first = (count: number) => Array.from({ length: count }, (_, n) => pointAt
 const kept = { acknowledged: 8, lost: 0, doubled: 0, altered: 0, invented: 0 }
 
 describe('The checker', () => {
-  it('finds everything where it is, also what was stored and not acknowledged', async () => {
+  it('finds every point, also those that were stored and not acknowledged', async () => {
     expect(await check(first(8))).toEqual({ ...kept, stored: 8 })
     expect(await check(first(10))).toEqual({ ...kept, stored: 10 })
     expect(await check(first(10), publisher(new Set()))).toEqual({ ...kept, acknowledged: 10, stored: 10 })
   })
 
-  it('counts what is lost', async () => {
+  it('counts lost points', async () => {
     expect(await check(first(7))).toEqual({ ...kept, stored: 7, lost: 1 })
   })
 
-  it('counts what is doubled', async () => {
+  it('counts duplicate points', async () => {
     expect(await check([...first(8), pointAt(2), pointAt(2), pointAt(5)])).toEqual({
       ...kept,
       stored: 11,
@@ -63,7 +63,7 @@ describe('The checker', () => {
     })
   })
 
-  it('counts what is altered, in any value', async () => {
+  it('counts altered points, whichever value differs', async () => {
     const points: object[] = first(8)
     points[1] = { ...pointAt(1), lat: 1.000001 }
     points[4] = { ...pointAt(4), speed: null }
@@ -71,7 +71,7 @@ describe('The checker', () => {
     expect(await check(points)).toEqual({ ...kept, stored: 8, altered: 3 })
   })
 
-  it('counts what nobody sent', async () => {
+  it('counts points that nobody sent', async () => {
     expect(
       await check([...first(8), pointAt(10), { ...pointAt(3), timestamp: '2026-01-01T00:00:00.035Z' }]),
     ).toEqual({

@@ -66,7 +66,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     return { database: { kind: 'pglite', url: undefined, dataDir, remove: async () => {} }, disk }
   }
 
-  it('of the embedded database: nothing is acknowledged, what is there is read, and it goes on when there is room', async () => {
+  it('of the embedded database: nothing is acknowledged, stored data can be read, and it continues when there is room', async () => {
     const { database, disk } = createEmbedded(320)
     const server = await startServer(database)
     undo.push(server.stop)
@@ -141,7 +141,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     expect((await send()).status).toBe(202)
   })
 
-  it('of PostgreSQL: nothing is acknowledged, and it goes on when there is room', async context => {
+  it('of PostgreSQL: nothing is acknowledged, and it continues when there is room', async context => {
     const absent = postgresMissing()
     if (absent) return context.skip(absent)
     let disk: SmallDisk | undefined
@@ -173,7 +173,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     await endInPeace(server, owner, publishers)
   })
 
-  it('of Kafka: nothing is acknowledged, and it goes on when there is room and the broker was started again', async context => {
+  it('of Kafka: nothing is acknowledged, and it continues when there is room and the broker was restarted', async context => {
     const absent = postgresMissing()
     if (absent) return context.skip(absent)
     const folder = mkdtempSync(join(tmpdir(), 'fieldline-test-'))

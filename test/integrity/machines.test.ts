@@ -33,4 +33,4 @@ it('So it is in a cluster of three brokers and a standby, of which each is lost 
   expect(report).toMatchObject(kept)
   expect(report.acknowledged).toBeGreaterThan(200)
   await kafka.stop()
-}, 360_000)
+})

@@ -46,7 +46,7 @@ describe('An embedded server whose power is cut', () => {
     expect(report.promised).toBeGreaterThan(50)
   })
 
-  it('begins its first start again, or has it whole, where that was cut off', async () => {
+  it('repeats its first start, or has completed it, if that was cut off', async () => {
     const renamed = recording.ops.findIndex(({ op, to }) => op === 'rename' && to === 'postgres')
     expect(recording.ops[renamed + 1]).toMatchObject({ op: 'sync folder', path: '' })
     const moments = [renamed / 2, renamed, renamed + 1, renamed + 1, renamed + 2].map(Math.floor)
@@ -75,7 +75,7 @@ describe('An embedded server whose power is cut', () => {
     expect(report.lost + report.broken).toBeGreaterThan(0)
   })
 
-  it('was recorded whole: with all that was written the disk holds what the directory does', () => {
+  it('was recorded completely: with all writes the disk equals the directory', () => {
     const disk = new Disk(recording.base)
     for (const [order, op] of recording.ops.entries()) disk.apply(op, order)
     const folder = mkdtempSync(join(tmpdir(), 'fieldline-whole-'))

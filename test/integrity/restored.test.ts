@@ -86,7 +86,7 @@ describe.skipIf(missing)(`A database that is restored from a dump${missing ? ` (
     await database.remove()
   })
 
-  it('says how much is lost where Kafka no longer goes back so far, and goes on with the rest', async () => {
+  it('says how much is lost if Kafka no longer has it, and continues with the rest', async () => {
     const database = await createTestDatabase('postgres')
     const prefix = { KAFKA_PREFIX: 'forgotten', KAFKA_BROKERS: kafka.brokers.join(), KAFKA_PARTITIONS: '1' }
     let server = await startServer(database, prefix)

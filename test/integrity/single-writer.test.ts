@@ -39,7 +39,7 @@ describe.skipIf(missing)(`Without Kafka${missing ? ` (${missing})` : ''}`, () =>
     expect(await second.stop()).toBe(0)
   })
 
-  it('a process that loses its lock goes on when it has it again, and ends when another has stored meanwhile', async () => {
+  it('a process that loses its lock continues when it has it again, and ends if another has stored meanwhile', async () => {
     const server = await startServer(database)
     const owner = await signIn(server)
     const device = await createDevice(owner)

@@ -20,7 +20,7 @@ interface Sender {
   stored: number
 }
 
-it('A server with a small heap turns away what it has no room for, and stores what it acknowledges', async context => {
+it('A server with a small heap refuses requests that it has no room for, and stores every point that it acknowledges', async context => {
   const missing = postgresMissing()
   if (missing) return context.skip(missing)
   const postgres = await startPostgres({ own: true, timescaledb: false })

@@ -146,11 +146,11 @@ describe('A day of real buses', () => {
     return told
   }
 
-  it('and what they crossed is told as it was', async () => {
+  it('and their crossings are reported as they were', async () => {
     expect((await untilCrossed(devices)).filter(({ retracted }) => retracted)).toEqual([])
   })
 
-  it('whatever order it comes in, and how often', async () => {
+  it('in any order, and however often it comes', async () => {
     const others = new Map<string, TestDevice>()
     for (const name of some.keys()) others.set(name, await createDevice(owner, `${name} shuffled`))
     await publishAll(points => shuffle([...points, ...points.slice(0, points.length / 4)]), {

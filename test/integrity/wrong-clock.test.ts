@@ -23,7 +23,7 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     ? (kind === 'postgres' && postgresMissing()) || undefined
     : faketime.reason
 
-  it('whose clock leaps to and fro loses no point, and keeps nobody out', async context => {
+  it('whose clock jumps back and forth loses no point, and keeps nobody out', async context => {
     if (!faketime.available || reason) {
       return context.skip(reason)
     }

@@ -77,4 +77,4 @@ it('Exports whose processes are killed begin again and are whole', async context
   await db.close()
   await server.stop()
   await database.remove()
-}, 180_000)
+})

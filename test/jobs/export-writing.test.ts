@@ -72,7 +72,7 @@ describe('Writing an export', () => {
     }
   })
 
-  it('stops when it is told to, and asks for nothing more', async () => {
+  it('stops when it is aborted, and reads nothing more', async () => {
     for (const format of ['xlsx', 'json'] as const) {
       const stopping = new AbortController()
       let asked = 0
@@ -83,7 +83,7 @@ describe('Writing an export', () => {
     }
   })
 
-  it('fails where the thread that writes does, and where it cannot write', async () => {
+  it('fails if the writing thread fails or cannot write', async () => {
     const path = join(folder, 'nowhere', 'file')
     for (const format of ['xlsx', 'json'] as const)
       await expect(write(sourceOf([{ text: '["x"]', count: 1 }]), format, { path })).rejects.toThrow('ENOENT')
@@ -125,7 +125,7 @@ describe('A row of a sheet', () => {
     expect(new Set(places).size).toBe(count)
   })
 
-  it('has no cell where there is no value, and is none where there is nothing', () => {
+  it('has no cell without a value, and no row without any', () => {
     expect(row(['text', 'number'], [null, 5])).toBe('<row r="2"><c r="B2"><v>5</v></c></row>')
     expect(row(['text', 'number'], [null, null])).toBe('')
   })

@@ -179,7 +179,7 @@ describe.each(['pglite', 'postgres'] as const)('The crossing of geofences on %s'
     attributes: null,
   })
 
-  test('is the same in whatever order, how often and by whom the points come, and each change of it is told once', async () => {
+  test('is the same in any order and number of arrivals and with any writer, and each change of it is reported once', async () => {
     const walk = fc.array(fc.record({ turn: fc.nat(7), seconds: fc.integer({ min: 20, max: 6_000 }) }), { minLength: 5, maxLength: 60 }) // biome-ignore format: one line
     let crossings = 0
     let corrected = 0
@@ -270,7 +270,7 @@ describe.each(['pglite', 'postgres'] as const)('The crossing of geofences on %s'
     expect(await readHolding(organizationId)).toEqual(expected(subjects, [...points, late], fences))
   })
 
-  test('a geofence counts for what is received from its creation on, at once for every writer, and with its new shape', async () => {
+  test('a geofence counts for points that are received from its creation on, at once for every writer, and with its new shape', async () => {
     const { organizationId, keys } = await found([], 1)
     const [subject = 0] = keys
     const store = createStore(1)
@@ -314,7 +314,7 @@ describe.each(['pglite', 'postgres'] as const)('The crossing of geofences on %s'
     expect((await readEvents(organizationId)).length).toBe(3)
   })
 
-  test('an anomaly crosses nothing, and what turns out to be one is taken back', async () => {
+  test('an anomaly crosses nothing, and the event of a point that becomes one is retracted', async () => {
     const { organizationId, keys, subjects, fences } = await found([circle(0, 0, 500)], 1)
     const [subject = 0] = keys
     const store = createStore(1)

@@ -107,7 +107,7 @@ it(
   120_000 + ROWS,
 )
 
-it('An import that began when the line sep=; was a row of its own goes on with the next row', async context => {
+it('An import that began when the line sep=; was its own row continues with the next row', async context => {
   const missing = postgresMissing()
   if (missing) return context.skip(missing)
   const database = await createTestDatabase('postgres')

@@ -39,7 +39,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     expect([1, 2, 3, 4, 20].map(doublingBackoff)).toEqual([1000, 2000, 4000, 8000, 300_000])
   })
 
-  it('goes on from the progress of an attempt that failed, and does nothing twice', async () => {
+  it('continues from the progress of a failed attempt, and does nothing twice', async () => {
     await run([
       kind(async context => {
         const from = (context.job.progress as { done: number } | null)?.done ?? 0
@@ -55,7 +55,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     expect((await read(id))?.progress).toEqual({ done: 4 })
   })
 
-  it('rolls back what a commit wrote when it fails', async () => {
+  it('rolls back the writes of a failed commit', async () => {
     await run([
       kind(
         context =>
@@ -135,7 +135,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     expect(begun.indexOf('few')).toBeLessThan(6)
   })
 
-  it('a cancelled one that waits never runs, one that runs is told to stop and commits nothing more', async () => {
+  it('a cancelled job that waits never runs, and one that runs is stopped and commits nothing more', async () => {
     const waiting = await add(0, {}, { delayMs: 3_600_000 })
     await db.system.transaction(tx => cancelJob(tx, waiting))
     expect((await read(waiting))?.status).toBe('cancelled')
@@ -239,7 +239,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     expect(await read(id)).toMatchObject({ status: 'queued', attempts: 0 })
   })
 
-  it('repeats what has to be done again and again, also after a failure', async () => {
+  it('repeats a periodic job, also after a failure', async () => {
     let runs = 0
     const periodic = kind(
       async () => {

@@ -153,7 +153,7 @@ describe.each<Kind>(['pglite', 'postgres'])('An event with many webhooks, on %s'
     }
   })
 
-  test('is told to whoever listened when it happened, and to nobody who began later', async () => {
+  test('is sent to the endpoints that listened when it happened, and to no later ones', async () => {
     const { organizationId, webhookIds } = await addOrganization(2)
     const [steady, pausing] = webhookIds as [string, string]
     const set = (status: 'active' | 'disabled') =>

@@ -96,7 +96,7 @@ describe('A live client whose cursor another process wrote that has read further
     return process
   }
 
-  it('is shown nothing older, and goes on where it was', () => {
+  it('sees nothing older, and continues where it was', () => {
     const process = behind()
     const { client, frames, latitudes } = createClient()
     process.clients.subscribe(client, {}, cursorAt(20))

@@ -181,7 +181,7 @@ describe('Live positions', () => {
     expect(changed()).toEqual([])
   })
 
-  it('follow what the organization says of silence, up and down', async () => {
+  it('follow the organization’s setting for silence, up and down', async () => {
     const sent = Date.now()
     await send(2, sent, null)
     expect(states()['2']).toBe('idle')
@@ -204,7 +204,7 @@ describe('Live positions', () => {
     expect(states()['2']).toBe('offline')
   })
 
-  it('tell whoever comes back what the time has changed since, and nothing else', async () => {
+  it('tell a returning client of changes by time since then, and of nothing else', async () => {
     const sent = Date.now()
     await send(1, sent, 5)
     const position = [...positions.of(organizationId)].find(({ info }) => info?.name === '1')

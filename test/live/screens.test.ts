@@ -54,7 +54,7 @@ describe('A screen', () => {
     screen.cut()
   })
 
-  it('with a box is told when a subject enters and when it leaves', async () => {
+  it('with a box hears when a subject enters and when it leaves', async () => {
     const device = await createDevice(owner)
     // Across the antimeridian.
     const screen = await openScreen(server, owner.token, { filter: { bbox: [170, -20, -170, -10] } })
@@ -70,7 +70,7 @@ describe('A screen', () => {
     screen.cut()
   })
 
-  it('that resumes is told what left its box meanwhile', async () => {
+  it('that resumes hears which subjects left its box meanwhile', async () => {
     const device = await createDevice(owner)
     const filter = { bbox: [20, 20, 30, 30] }
     const before = await openScreen(server, owner.token, { filter })

@@ -143,7 +143,7 @@ describe('A live socket', () => {
     expect(await bytes.code).toBe(1008)
   })
 
-  it('that never reads costs no memory, whatever it says and however often it comes', async () => {
+  it('that never reads costs no memory, whatever it sends and however often it connects', async () => {
     const { client } = await addPerson(server, owner)
     const before = residentMiB(server.pid)
     let peak = 0

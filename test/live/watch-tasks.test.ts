@@ -77,7 +77,7 @@ describe.each(['pglite', 'postgres'] as const)('A client that watches tasks on %
     return `/task/${made.body.data._id}`
   }
 
-  test('is told of each change, and when a task goes or leaves the sight', async () => {
+  test('hears of each change, and when a task is deleted or becomes invisible', async () => {
     const [seesAll, firstHub] = await Promise.all(people.slice(0, 2).map(({ client }) => open(client)))
     if (!seesAll || !firstHub) throw new Error('There have to be two')
     const path = await add({ hubId: hubs[0], name: 'One' })
@@ -106,7 +106,7 @@ describe.each(['pglite', 'postgres'] as const)('A client that watches tasks on %
     for (const { screen } of [seesAll, firstHub]) screen.cut()
   })
 
-  test('shows what the list shows in the end, whoever sees what, however many change it meanwhile', async () => {
+  test('shows in the end the same as the list, for every role, however many change it meanwhile', async () => {
     const paths = await Promise.all(Array.from({ length: 6 }, (_, n) => add({ name: `Task ${n}` })))
     const assignees = [null, people[2]?.userId, people[3]?.userId]
     let seed = 7
@@ -151,7 +151,7 @@ describe.each(['pglite', 'postgres'] as const)('A client that watches tasks on %
     }
   })
 
-  test('reads again where the own sight has changed', async () => {
+  test('reads the list again when its own visibility has changed', async () => {
     const person = people[2] as Person
     const { screen } = await open(person.client)
     const answers = () => screen.messages.filter(({ type }) => type === 'watching').length

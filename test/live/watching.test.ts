@@ -60,7 +60,7 @@ describe('Watching records over the live socket', () => {
     expect((await screen.closed).code).toBe(4403)
   })
 
-  it('says what makes no sense, and the socket stays', async () => {
+  it('answers invalid messages with an error, and the socket stays', async () => {
     const screen = await openScreen(server, owner.token)
     for (const topics of [undefined, 'imports', ['shoes'], [1], Array(100).fill('imports')])
       screen.send({ type: 'watch', topics })
@@ -70,7 +70,7 @@ describe('Watching records over the live socket', () => {
     screen.cut()
   })
 
-  it('goes on for everybody where one organization has no turn left in the database: the others hear, and it does later', async context => {
+  it('continues for everybody while one organization has no turn left in the database: the others hear at once, and it hears later', async context => {
     if (!database.url) return context.skip('PGlite is one session, which nobody else can hold up')
     const failed = () => server.output.stderr.split('Sending changed records failed').length - 1
     const other = await addOrganization(server, (await addPerson(server, owner, { role: 'Admin' })).client)

@@ -48,7 +48,7 @@ const tell = (organizationId: string) =>
     JSON.stringify({ kind: 'visibility', organizationId }),
   ])
 
-it('A change of who sees what is in force when the database is back that was away when it was told', async () => {
+it('A change of visibility that was announced while the database was away applies when it is back', async () => {
   const id = await addOrganization(7)
   // The pauses double up to half a second: five failures take about two seconds.
   failing = 5
@@ -57,7 +57,7 @@ it('A change of who sees what is in force when the database is back that was awa
   expect(failures).toEqual(Array.from({ length: 5 }, () => 'The database is away'))
 })
 
-it('A change in one organization says nothing of what was not read of another', async () => {
+it('A change in one organization does not hide an unread change of another', async () => {
   const [one, other] = [await addOrganization(3), await addOrganization(4)]
   await positions.refresh(one)
   expect([one, other].map(positions.visibilityVersion)).toEqual([3, 0])

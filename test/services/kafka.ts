@@ -1,9 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { cacheFolder, type Installation, installed } from './cache.ts'
-import { freePort, linesOf, run } from './commands.ts'
+import { cacheFolder, type Installation, installed, removeTree } from './cache.ts'
+import { findExecutable, freePort, linesOf, run } from './commands.ts'
 import { requireExecutable } from './debian.ts'
 import { claimFolder } from './folders.ts'
 import { startServer } from './server.ts'
@@ -27,6 +29,8 @@ export interface KafkaOptions {
   brief?: boolean
 }
 
+/** The last line of a start: the broker is registered, unfenced and serves requests. */
+const STARTED = 'Kafka Server started'
 const recipe = fileURLToPath(new URL('kafka/', import.meta.url))
 const instead =
   'run "docker compose up --detach kafka" and set TEST_KAFKA_BROKERS, for example 127.0.0.1:9092'
@@ -109,6 +113,54 @@ async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promis
   return { brokers: `127.0.0.1:${port}`, control, stop }
 }
 
+const javaOptions = (classes: string, brief: boolean) => [
+  '-cp',
+  classes,
+  heap,
+  ...(brief ? briefly : []),
+  `-Dlog4j2.configurationFile=${join(recipe, 'log4j2.properties')}`,
+]
+
+/**
+ * An archive of Kafka's classes as Java holds them in memory. Made once, by a broker that starts and ends, for this Java:
+ * with another one it is ignored. It reduces a start from 2.5 to 1.65 s of processor time, and the formatting of a disk
+ * from 1.05 to 0.6 s.
+ */
+async function shareClasses(classes: string): Promise<string> {
+  const program = realpathSync(findExecutable('java') ?? 'java')
+  const hash = createHash('sha256')
+    .update(`${program} ${statSync(program).mtimeMs} ${classes}`)
+    .digest('hex')
+  const make = async ({ folder, log }: Installation) => {
+    const ports = [await freePort(), await freePort()] as const
+    const quorum = { 'controller.quorum.bootstrap.servers': `127.0.0.1:${ports[1]}` }
+    const properties = join(folder, 'server.properties')
+    writeProperties(properties, { ...defaults(...ports, join(folder, 'data')), ...quorum })
+    const java = javaOptions(classes, true)
+    const format = ['format', '--standalone', '--cluster-id', newClusterId(), '--config', properties]
+    await run('java', [...java, 'kafka.tools.StorageTool', ...format], { log })
+    const dump = `-XX:ArchiveClassesAtExit=${join(folder, 'classes.jsa')}`
+    const broker = spawn('java', [...java, dump, 'kafka.Kafka', properties], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const exit = once(broker, 'exit')
+    for await (const text of broker.stdout.setEncoding('utf8')) {
+      if (text.includes(STARTED)) broker.kill('SIGTERM')
+    }
+    await exit
+    await removeTree(join(folder, 'data'))
+  }
+  return join(await installed(`kafka-4.1.1-classes-${hash.slice(0, 16)}`, make), 'classes.jsa')
+}
+
+const writeProperties = (path: string, settings: Record<string, string>) =>
+  writeFileSync(
+    path,
+    Object.entries(settings)
+      .map(pair => `${pair.join('=')}\n`)
+      .join(''),
+  )
+
 // One of 64 would begin with a hyphen and count as an option.
 const newClusterId = () => randomBytes(16).toString('base64url').replace(/^-/, 'A')
 
@@ -125,6 +177,7 @@ async function startBroker(broker: {
   await requireExecutable('java', ['default-jre-headless'], instead)
   // Named for the version in kafka/pom.xml.
   const classes = join(await installed('kafka-4.1.1', install), '*')
+  const shared = broker.brief ? [`-XX:SharedArchiveFile=${await shareClasses(classes)}`] : []
   const claim = await claimFolder(join(cacheFolder(), 'run'), 'kafka')
   const { folder } = claim
   const [properties, data] = [join(folder, 'server.properties'), join(folder, 'data')]
@@ -132,14 +185,8 @@ async function startBroker(broker: {
     ...defaults(broker.port, broker.controllerPort, data),
     ...broker.settings,
   }
-  writeFileSync(
-    properties,
-    Object.entries(settings)
-      .map(pair => `${pair.join('=')}\n`)
-      .join(''),
-  )
-  const logging = `-Dlog4j2.configurationFile=${join(recipe, 'log4j2.properties')}`
-  const java = ['-cp', classes, heap, ...(broker.brief ? briefly : []), logging]
+  writeProperties(properties, settings)
+  const java = [...javaOptions(classes, broker.brief), ...shared]
   const format = async () => {
     rmSync(data, { recursive: true, force: true })
     // The voters of a quorum are either listed, or the quorum begins with a single one.
@@ -152,8 +199,7 @@ async function startBroker(broker: {
     claim,
     command: ['java', ...java, 'kafka.Kafka', properties],
     stopSignal: 'TERM',
-    // The last line of a start: the broker is registered, unfenced and serves requests.
-    isReady: log => log.includes('Kafka Server started'),
+    isReady: log => log.includes(STARTED),
   })
   return { ...server, format }
 }

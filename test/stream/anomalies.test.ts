@@ -138,7 +138,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     }
   }
 
-  test('are what jumps away and back, and what is not accurate enough; the newest fix is never one', async () => {
+  test('are points that jump away and back, and inaccurate points; the newest fix is never one', async () => {
     const subject = await createSubject()
     const writer = createWriter({ db })
     const points = line(
@@ -166,7 +166,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     expect((await readStored(subject)).newest).toMatchObject({ lat: 52 })
   })
 
-  test('lock no device out: where it really is somewhere else, the second fix there counts', async () => {
+  test('lock no device out: if it really is somewhere else, the second fix there counts', async () => {
     const subject = await createSubject()
     await store(line(subject, [0, 0], [10, 5], [20, 5.0001], [30, 5.0002]))
     expect((await readStored(subject)).anomalies).toEqual([null, null, null, null])
@@ -182,7 +182,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     expect(await readStored(subject)).toEqual(expectedOf(points))
   })
 
-  test('are the same whatever order and batches points come in, again and again, by whichever writer', async () => {
+  test('are the same in any order and batches of points, however often they come, with any writer', async () => {
     const writers = [createWriter({ db }), createWriter({ db }), createWriter({ db })]
     for (let seed = 1; seed <= 12; seed++) {
       const random = createRandom(seed)
@@ -277,7 +277,7 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
     for (const n of planted) expect(found.anomalies[n]).toBe('speed')
   })
 
-  test('follow what the organization says of accuracy from then on', async () => {
+  test('follow the organization’s setting for accuracy from then on', async () => {
     const subject = await createSubject()
     const writer = createWriter({ db })
     await store(line(subject, [0, 0, 80]), writer)

@@ -129,7 +129,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await log.close()
   })
 
-  it('gives what cannot be read to the dead letters, with the reason, and goes on', async () => {
+  it('moves unreadable records to the dead letters, with the reason, and continues', async () => {
     const log = await open('unreadable')
     const table = createTable()
     await log.append([point(4, 1)], sourceOf(4))
@@ -246,7 +246,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await log.close()
   })
 
-  it('killed and started again loses nothing of what is appended and followed meanwhile', async () => {
+  it('killed and restarted loses no record that is appended and followed meanwhile', async () => {
     const log = await open('killed')
     const table = createTable()
     const storing = await log.store(table.store)
@@ -295,7 +295,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     await log.close()
   })
 
-  it('goes on above the offsets of another log', async () => {
+  it('continues above the offsets of another log', async () => {
     const bases = new Map([[0, 1_000_000]])
     const claimed: unknown[] = []
     const claimLog: KafkaLogOptions['claimLog'] = async (log, partitions, begin) => {

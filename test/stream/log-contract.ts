@@ -50,7 +50,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('keeps what it said is durable through a crash', async () => {
+    it('keeps acknowledged entries through a crash', async () => {
       const { under, log, table } = await open()
       const storing = await log.store(table.store)
       await log.append([point(1, 1), point(2, 2)], sourceOf(1, 2))
@@ -70,7 +70,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('acknowledges and goes on where a listener throws', async () => {
+    it('acknowledges and continues if a listener throws', async () => {
       const { under, log, table } = await open({ maxWaitingBytes: 1 })
       const told: boolean[] = []
       log.onFull(() => {
@@ -138,7 +138,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('may drop what still waits from a connection that has ended, and nothing else', async () => {
+    it('may drop the waiting entries of an ended connection, and nothing else', async () => {
       const { under, log, table } = await open()
       const storing = await log.store(table.store)
       await log.append([point(1, 0)], sourceOf(1))
@@ -163,7 +163,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('hands a follower every record from its positions on, once and in order, also what came while it read', async () => {
+    it('hands a follower every record from its positions on, once and in order, also records that came meanwhile', async () => {
       const { log, table } = await open()
       const storing = await log.store(table.store)
       const source = sourceOf(1, 2, 3, 4, 5)
@@ -207,7 +207,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('goes on above what is stored when it is opened again, and a follower reads on from there', async () => {
+    it('continues above the stored offsets when it is opened again, and a follower reads on from there', async () => {
       const { under, log, table } = await open()
       const storing = await log.store(table.store)
       await log.append([point(1, 1), point(2, 1)], sourceOf(1, 2))
@@ -279,7 +279,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('tells whoever appended what storing found out, where that is known by then', async () => {
+    it('tells the appending caller the outcome of storing, if it is known by then', async () => {
       const { log, table } = await open()
       table.outcomes = batch =>
         new Map(batch.records.flatMap(record => record.entries).map(entry => [entry, { kind: 'duplicate' }]))
@@ -314,7 +314,7 @@ export function testLog(name: string, bench: LogBench): void {
       await log.close()
     })
 
-    it('rejects what waits when it closes, and what comes after', async () => {
+    it('rejects waiting entries when it closes, and all later ones', async () => {
       const { under, log, table } = await open()
       const storing = await log.store(table.store)
       await log.append([], sourceOf())

@@ -111,7 +111,7 @@ describe.each(['pglite', 'postgres'] as const)('The writer on %s', kind => {
     expect(await counts()).toMatchObject({ conflict: 2 })
   })
 
-  test('copies what is new, asks about the rest, and notices what another writer has stored meanwhile', async () => {
+  test('copies new points, compares the rest, and notices points that another writer has stored meanwhile', async () => {
     const [one, other] = [createWriter({ db }), createWriter({ db })]
     await one.store(batch(point(20)))
     // After its first batch a writer remembers what is stored. `other` now stores without `one` knowing.

@@ -88,7 +88,7 @@ function createRandom(seed: number): () => number {
 export interface Costly {
   reader: ProfileReader
   payload: string
-  /** Of the processor, with its JSON, and for its JSON alone. */
+  /** Processor time, with parsing its JSON, and for the parsing alone. */
   micros: number
   parsingMicros: number
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
+import { getCurrentTest } from 'vitest/suite'
 import { type Database, openDatabase } from '../../db/client.ts'
 import type { Driver } from '../../db/drivers/driver.ts'
 
@@ -56,11 +57,22 @@ export async function createTestDatabase(kind: Kind): Promise<TestDatabase> {
   }
 }
 
-/** Opens a test database in this process. */
-export function openTestDatabase(
+/** The directories of PGlite that a server has opened: nobody else can. */
+const opened = new Set<string>()
+
+/** A server opens this database; returns what to call when it has ended. */
+export function lend({ dataDir }: TestDatabase): () => void {
+  opened.add(dataDir)
+  return () => void opened.delete(dataDir)
+}
+
+/** Opens a test database in this process. Skips the test that wants to look into PGlite beside its server. */
+export async function openTestDatabase(
   database: TestDatabase,
   onError: (error: unknown, doing: string) => void = error => console.error(error),
 ): Promise<Database & { driver: Driver }> {
+  if (database.kind === 'pglite' && opened.has(database.dataDir))
+    getCurrentTest()?.context.skip(`It looks into the database beside the server: ${postgresMissing()}`)
   return openDatabase({
     url: database.url,
     directory: join(database.dataDir, 'postgres'),

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { type Database, newId } from '../../db/client.ts'
 import { type Client, signIn } from './client.ts'
-import { openTestDatabase } from './database.ts'
+import { openTestDatabase, postgresMissing } from './database.ts'
 import { useServer } from './own-server.ts'
 import { addOrganization } from './people.ts'
 import { until } from './wait.ts'
@@ -17,13 +17,18 @@ export function useExports() {
   const db = {} as Database
   let organizationId = ''
 
+  const missing = postgresMissing()
   beforeAll(async () => {
     const made = await addOrganization(server, await signIn(server))
     Object.assign(owner, made.client)
     organizationId = made.organizationId
-    Object.assign(db, await openTestDatabase(database))
+    if (!missing) Object.assign(db, await openTestDatabase(database))
   })
-  afterAll(() => db.close())
+  // Embedded, the server has the database for itself.
+  beforeEach(context => {
+    if (missing) context.skip(missing)
+  })
+  afterAll(() => db.close?.())
 
   const addType = async (name: string, fields: object[], more: object = {}) => {
     const answer = await owner.post('/data-type', { name, fields, ...more })

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { readEnv, toConfig } from '../../src/config.ts'
 import { openProcess } from '../../src/open.ts'
-import type { TestDatabase } from './database.ts'
+import { lend, type TestDatabase } from './database.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/server/src/main.js')
 const READY_WITHIN_MS = 120_000
@@ -64,6 +64,7 @@ export async function openServer(database: TestDatabase, env: Record<string, str
   })
   const { url, mqttPort } = await opened
   running.set(id, output)
+  const giveBack = lend(database)
   return {
     url,
     mqttPort: mqttPort ?? 0,
@@ -71,6 +72,7 @@ export async function openServer(database: TestDatabase, env: Record<string, str
     async stop() {
       running.delete(id)
       await close()
+      giveBack()
       return 0
     },
   }
@@ -98,7 +100,11 @@ export async function startServer(
     })
   })
   running.set(child, output)
-  child.once('exit', () => running.delete(child))
+  const giveBack = lend(database)
+  child.once('exit', () => {
+    running.delete(child)
+    giveBack()
+  })
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
     const exit = once(child, 'exit')

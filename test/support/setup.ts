@@ -9,7 +9,8 @@ import { killLeft, outputsOfRunning } from './server.ts'
  * the whole.
  */
 const SHOWN_CHARACTERS = 4_000
-const LOGS = join(tmpdir(), 'fieldline-test-logs')
+/** A folder of each user's own: another cannot write into it. */
+const LOGS = join(tmpdir(), `fieldline-test-logs-${process.getuid?.() ?? 'own'}`)
 let written = 0
 
 afterEach(({ task }) => {

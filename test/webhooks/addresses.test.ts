@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPublicAddress } from '../../ingest/addresses.ts'
+import { isPublicAddress } from '../../fair/public-addresses.ts'
 import { createSender } from '../../src/resources/webhooks/send.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`

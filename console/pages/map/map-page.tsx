@@ -14,9 +14,9 @@ import { useFences } from './fences/fence-queries.ts'
 import { createTest, listSubjects, NO_FILTERS, orderByName, useFilters } from './filters.ts'
 import { MapView } from './map-view.tsx'
 import { Nobody, SubjectList } from './subject-list.tsx'
+import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
-const SubjectPanel = lazyWithRetry(() => import('./subject-panel.tsx'))
 const Welcome = lazyWithRetry(() => import('./welcome.tsx'))
 const MapHints = lazyWithRetry(() => import('./map-hints.tsx'))
 const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
@@ -109,18 +109,16 @@ export function MapPage() {
       <div className="map-area">
         {/* In the tab order it follows the list, not the buttons of the map. */}
         {subject && (
-          <Suspense>
-            <SubjectPanel
-              key={subject}
-              subjectId={subject}
-              isDebounced={debounced === subject}
-              follow={filters.follow}
-              onFollow={follow => change({ follow })}
-              isFiltered={hub !== '' || team !== ''}
-              onClearFilters={() => change(NO_FILTERS)}
-              onClose={() => select(null)}
-            />
-          </Suspense>
+          <SubjectPanel
+            key={subject}
+            subjectId={subject}
+            isDebounced={debounced === subject}
+            follow={filters.follow}
+            onFollow={follow => change({ follow })}
+            isFiltered={hub !== '' || team !== ''}
+            onClearFilters={() => change(NO_FILTERS)}
+            onClose={() => select(null)}
+          />
         )}
         <MapView
           isShown={isShown}

@@ -32,7 +32,7 @@ interface Props {
 }
 
 /** The panel of one subject, updated live. */
-export default function SubjectPanel({
+export function SubjectPanel({
   subjectId,
   isDebounced,
   follow,

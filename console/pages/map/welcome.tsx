@@ -8,7 +8,12 @@ import { useWorkspace } from '../../api/workspace.ts'
 import { describeFields } from '../../parts/form-errors.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
-import { useTexts } from '../../texts/texts.tsx'
+import { welcomeTexts as de } from '../../texts/de/welcome.ts'
+import { welcomeTexts as en } from '../../texts/en/welcome.ts'
+import { useOwnTexts, useTexts } from '../../texts/texts.tsx'
+
+const TEXTS = { en, de }
+
 import { SampleOffer } from './sample-data.tsx'
 
 export interface MadeDevice {
@@ -26,7 +31,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
   const texts = useTexts()
   const { may, user } = useWorkspace()
   const queries = useQueryClient()
-  const t = texts.welcome
+  const t = useOwnTexts(TEXTS)
   const [name, setName] = useState('')
   useUnsaved(name !== '')
   const make = useMutation({

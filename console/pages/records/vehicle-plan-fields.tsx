@@ -12,7 +12,7 @@ interface Props {
   set: (part: keyof PlanDraft) => (value: never) => void
 }
 
-/** What a route planner needs of a vehicle. */
+/** The fields of a vehicle that a route planner needs. */
 export function VehiclePlanFields({ value, set }: Props) {
   const { kinds } = useTexts()
   const t = kinds.vehicles.plan

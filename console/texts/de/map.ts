@@ -37,7 +37,16 @@ export const mapTexts: Pick<Texts, keyof typeof english> = {
     neverSent: 'Noch keine Position empfangen.',
     goneTitle: 'Nicht gefunden',
     hidden: 'Durch die Filter ausgeblendet.',
-    noStreets: 'Hier sind keine Straßen: Die Einstellung BASEMAP des Servers wählt sie aus.',
+    noStreets: 'Hier sind keine Straßen.',
+    chooseStreets: 'Straßen wählen',
+    streetsTitle: 'Straßen auf der Karte',
+    streetsLead:
+      'Der Server liest ein Archiv von Kartenkacheln (PMTiles) Stück für Stück und zeigt es allen seinen Organisationen. Lassen Sie die Adresse leer, gilt die mitgelieferte Karte.',
+    streetsUrl: 'Adresse des Archivs',
+    streetsKept: mb => `Was angesehen wurde, bleibt auf der Festplatte des Servers: höchstens ${mb} MB.`,
+    streetsReading: 'Archiv wird gelesen…',
+    streetsFixed: 'Die Einstellung BASEMAP des Servers wählt die Straßen aus.',
+    streetsElsewhere: 'Die erste Organisation dieses Servers wählt die Straßen für alle.',
   },
   subject: {
     close: 'Schließen',

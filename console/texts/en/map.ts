@@ -34,7 +34,16 @@ export const mapTexts = {
     neverSent: 'No position received yet.',
     goneTitle: 'Not found',
     hidden: 'Hidden by the filters.',
-    noStreets: 'No streets here: the setting BASEMAP of the server chooses them.',
+    noStreets: 'No streets here.',
+    chooseStreets: 'Choose streets',
+    streetsTitle: 'Streets on the map',
+    streetsLead:
+      'The server reads an archive of map tiles (PMTiles) piece by piece, and shows it to all of its organizations. Leave the address empty for the map that comes with it.',
+    streetsUrl: 'Address of the archive',
+    streetsKept: (mb: string) => `What was looked at is kept on the server’s disk: at most ${mb} MB.`,
+    streetsReading: 'Reading the archive…',
+    streetsFixed: 'The setting BASEMAP of the server chooses the streets.',
+    streetsElsewhere: 'The first organization of this server chooses the streets for all.',
   },
   subject: {
     close: 'Close',

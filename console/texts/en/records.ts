@@ -1,7 +1,3 @@
-import type { components } from '../../api/interface.d.ts'
-
-type Reason = components['schemas']['Rejection']['reason']
-
 import type { PageKind } from '../../kinds.ts'
 
 /** The texts that every kind of records needs, beside texts of its own. */
@@ -14,30 +10,6 @@ interface KindTexts {
 
 /** The texts of tables and forms. */
 export const recordTexts = {
-  links: {
-    title: 'Tracking links',
-    lead: 'Anyone with a link can see where one subject is, until the link expires or is revoked.',
-    create: (name: string) => `Share where ${name} is`,
-    explain: 'Anyone with the link sees the name, position and trail, and nothing else. No sign-in needed.',
-    duration: 'Valid for',
-    durations: { hour: '1 hour', shift: '8 hours', day: '1 day', week: '1 week' },
-    trail: 'Trail',
-    trails: { none: 'None', hour: 'Last hour', day: 'Last day' },
-    make: 'Create link',
-    made: 'The link is only shown once. Copy it now.',
-    url: 'Link',
-    subject: 'Subject',
-    expires: 'Expires',
-    expired: 'Expired',
-    trailMinutes: 'Trail',
-    created: 'Created',
-    revoke: 'Revoke',
-    revokeAsk: (name: string) => `Revoke the link to ${name}? Anyone viewing it loses access immediately.`,
-    revoked: 'Link revoked.',
-    active: 'Active links',
-    none: 'No links yet',
-    noneHint: 'Select something on the live map and share it.',
-  },
   records: {
     count: (count: number, text: string) => (count === 1 ? '1 entry' : `${text} entries`),
     countLoaded: (loaded: string, all: string) => `Loading: ${loaded} of ${all}`,
@@ -118,45 +90,6 @@ export const recordTexts = {
       create: 'New geofence',
     },
   } satisfies Record<PageKind, KindTexts>,
-  rejections: {
-    title: 'Rejected points',
-    lead: 'What was sent but rejected, and why: the last 1,000 per device from 30 days, counted since the beginning.',
-    allDevices: 'All devices',
-    none: 'No rejected points',
-    noneHint: 'Everything sent so far was accepted.',
-    noneOf: (reason: string) => `Nothing was rejected recently for this reason: ${reason}`,
-    showAll: 'Show all reasons',
-    received: 'Received',
-    reason: 'Reason',
-    message: 'Details',
-    payload: 'Data sent',
-    reasons: {
-      'not-json': 'Not JSON',
-      'bad-shape': 'Not a position',
-      'bad-coordinates': 'Invalid coordinates',
-      'no-fix': 'No fix',
-      'bad-timestamp': 'Invalid time',
-      future: 'In the future',
-      'too-old': 'Too old',
-      'too-many': 'Too many at once',
-      conflict: 'Conflicts with an earlier one',
-      encrypted: 'Encrypted',
-      unstorable: 'Cannot be stored',
-    } satisfies Record<Reason, string>,
-    advice: {
-      'not-json': 'Set the app or device to send JSON.',
-      'bad-shape': 'Check the format that the app or device sends.',
-      'bad-coordinates': 'Send decimal degrees with a point.',
-      'no-fix': 'The device could not locate itself.',
-      'bad-timestamp': 'Send the time with its offset.',
-      future: 'Check the device’s clock.',
-      'too-old': 'Positions are kept for a year.',
-      'too-many': 'Send fewer positions at once.',
-      conflict: 'The first one was kept.',
-      encrypted: 'Switch encryption off in the app.',
-      unstorable: 'Ask an administrator.',
-    } satisfies Record<Reason, string>,
-  },
   form: {
     unknown: 'Unknown',
     save: 'Save',

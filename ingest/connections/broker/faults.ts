@@ -1,4 +1,4 @@
-import { AddressNotPublic } from '../../addresses.ts'
+import { AddressNotPublic } from '../../../fair/public-addresses.ts'
 
 /** Why a broker's connection ended, as a sentence for the person who set it up. */
 export class BrokerFault extends Error {}

@@ -1,4 +1,4 @@
-import type { Resolve } from '../../addresses.ts'
+import type { Resolve } from '../../../fair/public-addresses.ts'
 import type { TrackerConnection } from '../connection.ts'
 import { BrokerClient, type ClientServices } from './client.ts'
 import { explainFault, WrongVersion } from './faults.ts'

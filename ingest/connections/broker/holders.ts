@@ -9,8 +9,8 @@ import {
   releaseConnections,
   updateSubscribed,
 } from '../../../db/queries/connection-leases.ts'
+import type { Resolve } from '../../../fair/public-addresses.ts'
 import { learnRoots } from '../../../fair/roots.ts'
-import type { Resolve } from '../../addresses.ts'
 import type { Profiles } from '../../profiles/profiles.ts'
 import type { TrackerConnection } from '../connection.ts'
 import type { ClientServices } from './client.ts'

@@ -8,7 +8,7 @@ import {
   isPublicAddress,
   literalAddress,
   type Resolve,
-} from '../../addresses.ts'
+} from '../../../fair/public-addresses.ts'
 import { MAX_PACKET_BYTES } from '../../mqtt/limits.ts'
 import type { BrokerSettings } from './settings.ts'
 

@@ -4,13 +4,13 @@ import { readNumber } from '../numbers.ts'
 import { KMH_PER_MPS, MPS_PER_KNOT, NO_POSITION, readPlace } from './reading.ts'
 
 /**
- * What the codec of a LoRaWAN device has made of its payload. Network servers pass it on as it is, so its fields have
- * the names that each vendor gives them. A position is a pair of latitude and longitude in one object, up to three
+ * The payload of a LoRaWAN device after its codec. Network servers pass it on unchanged, so its fields have the names
+ * that each vendor gives them. A position is a pair of latitude and longitude in one object, up to three
  * levels deep; the other values stand beside it, or at the top.
  */
 
 const LEVELS = 3
-/** The most that is looked at; a codec of a device has some dozen fields. */
+/** Further fields are not read; the codec of a device has some dozen. */
 const MAX_FIELDS = 500
 const MAX_ATTRIBUTES = 16
 const MAX_ATTRIBUTE_CHARACTERS = 128

@@ -3,7 +3,7 @@ import { readNumber } from '../numbers.ts'
 import { positionsOf, readPayload, refuse, skip } from '../payload.ts'
 import type { BuiltInProfile, ReadMessage, TrackerMessage } from '../profile.ts'
 
-/** What a message of a family says: a fix, or a sentence why it has none. */
+/** The content of a message of a family: a fix, a rejection, or a sentence why it has no position. */
 export type Read = RawFix | NoPoint | string
 
 /** A family whose messages are a JSON object with one position each. */

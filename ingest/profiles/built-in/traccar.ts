@@ -14,7 +14,7 @@ import {
 } from './reading.ts'
 
 /**
- * What Traccar forwards (https://www.traccar.org/forward/): as JSON with `forward.type` json, over MQTT with mqtt, and
+ * Messages that Traccar forwards (https://www.traccar.org/forward/): as JSON with `forward.type` json, over MQTT with mqtt, and
  * with url in the address. Speeds are in knots. Without a fix Traccar repeats the last place, marked as outdated.
  */
 export const traccar = {

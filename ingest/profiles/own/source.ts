@@ -9,7 +9,7 @@ import { compileUnit } from './units.ts'
 /** Reads a value from a message; undefined if none of its paths holds something. */
 export type Read = (context: Context) => unknown
 
-/** What trackers send for a value that they do not have. */
+/** Whether a tracker sent this for a value that it does not have. */
 export const isNothing = (value: unknown) =>
   value === undefined || value === null || value === '' || value === 'null' || value === 'nil'
 

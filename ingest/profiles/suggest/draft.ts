@@ -66,7 +66,7 @@ function draftFrom(found: Found): { choices: Choices; because: string[] } {
     because.push(`${path(guess.leaf)} is the ${field} by its name${guess.doubt ? `; ${guess.doubt}` : ''}.`)
     return source(guess)
   }
-  // What stands beside the position comes before what stands elsewhere; another list is of something else.
+  // Fields beside the position come before fields elsewhere; another list is about something else.
   const near = leaves.filter(leaf => isBeside(leaf, pair[0].leaf))
   const rest = leaves.filter(leaf => !near.includes(leaf) && (leaf.list === null || leaf.list === list))
   const field = (name: string) => explain(name, guessField(name, [...near, ...rest]))

@@ -3,14 +3,14 @@ import { readTimestamp } from '../../fix.ts'
 import { readNumber } from '../numbers.ts'
 import type { Leaf } from './leaves.ts'
 
-/** What names and values say about a field. */
+/** A guess about a field by its name and value. */
 export interface Guess {
   leaf: Leaf
   unit: string | null
   absent: Source['absent']
   /** A part of the text, for a pair such as "52.5,13.4". */
   split: Source['split']
-  /** What is not certain. */
+  /** A sentence about the uncertain part. */
   doubt: string | null
 }
 

@@ -96,8 +96,8 @@ const CONNECTION = 'CONNECTION_ID'
 const CONNECTION_KEY = 'CONNECTION_KEY'
 
 /**
- * What to enter for each built-in profile: in a tracker that signs in as this device, or at a platform that sends for
- * many, where the device is found by its references.
+ * The settings for each built-in profile: for a tracker that signs in as this device, or for a platform that sends for
+ * many devices and finds each by its references.
  */
 function describeTrackers({ _id }: { _id: string }, { origin, hostname, mqtt }: Reached): Setup[] {
   const webhook = `${origin}/api/v3/ingest/connection/${CONNECTION}`

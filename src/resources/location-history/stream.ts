@@ -99,7 +99,7 @@ export async function* writeList(
 /** Points subject by subject, with facts about each track that are known before. */
 export interface Tracks extends Reading {
   hasGap(subject: number, from: number, to: number): boolean
-  /** Of the first points of a subject, at most so many. */
+  /** Considers at most this number of the first points of a subject. */
   mayCross(subject: number, most: number): Promise<boolean>
 }
 

@@ -105,7 +105,7 @@ export async function createSampleCompany(
 
 /**
  * Deletes all sample data, and cancels the jobs that create it. Points are deleted in the background. Returns the number
- * of deleted records per resource. Throws 409 while an import into a sample data type works.
+ * of deleted records per resource. Throws 409 while an import of the organization's own into a sample data type works.
  */
 export async function deleteSampleData(
   tx: Queryable,

@@ -24,7 +24,7 @@ export function toMessage({ topic, payload, clientId, query }: GivenMessage): Tr
   }
 }
 
-/** What a profile reads from a message. */
+/** Previews the points and rejections that a profile reads from a message. */
 export function previewMessage(reader: ProfileReader, given: GivenMessage, receivedAt: number) {
   const { reference, positions, skipped, unreadable } = reader.read(toMessage(given), receivedAt)
   const read = positions.map(({ fix, reference }) => ({

@@ -9,7 +9,7 @@ import {
   isPublicAddress,
   literalAddress,
   type Resolve,
-} from '../../../ingest/addresses.ts'
+} from '../../../fair/public-addresses.ts'
 
 /** A message for an endpoint. */
 export interface Message {

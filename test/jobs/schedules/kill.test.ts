@@ -63,4 +63,4 @@ it('each occurrence makes its task once, whichever of two processes dies when', 
   expect(killed).toBeGreaterThan(2)
   await db.close()
   await database.remove()
-}, 120_000)
+})

@@ -54,10 +54,12 @@ describe('A time zone', () => {
   it('shows what the wall clock of Intl shows, in every zone that there is', () => {
     for (const name of Intl.supportedValuesOf('timeZone')) {
       const [ours, theirs] = [findTimeZone(name), wallClock(name)]
+      const wrong: string[] = []
       for (let at = Date.UTC(2000, 0, 2); at < Date.UTC(2040, 0, 1); at += 97 * DAY + 5 * HOUR)
-        expect(ours.toLocal(at), `${name} ${new Date(at).toISOString()}`).toBe(theirs(at))
+        if (ours.toLocal(at) !== theirs(at)) wrong.push(new Date(at).toISOString())
+      expect(wrong, name).toEqual([])
     }
-  }, 60_000)
+  })
 
   it('finds the instant of a local time as one finds it by trying all that may be it', () => {
     fc.assert(
@@ -248,5 +250,5 @@ describe('Random RRULEs', () => {
       RUN,
     )
     expect(compared).toBeGreaterThan(150)
-  }, 60_000)
+  })
 })

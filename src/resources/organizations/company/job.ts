@@ -75,7 +75,7 @@ export function companyJob({ openLog, files }: { openLog: () => Promise<Log>; fi
         if (day > 0) await pause((performance.now() - begun) * REST, undefined, { signal })
       }
     },
-    /** What was appended after the removal had listed the points is removed now. */
+    /** Removes the points that were appended after the removal had listed them. */
     async ended(tx, { organizationId, progress }, { status }) {
       if (status !== 'cancelled') return
       const subjects = (progress as Progress | null)?.devices.map(({ subject }) => subject) ?? []

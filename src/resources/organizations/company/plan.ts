@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** The days of history before today. */
 const DAYS = 14
-/** Of a shift; the round that is under way is driven to its end. */
+/** The length of a shift; a round that has begun is driven to its end. */
 const SHIFT_MS = 6 * HOUR_MS
 /** How far today's shift is planned. */
 const AHEAD_MS = 3 * HOUR_MS

@@ -36,7 +36,7 @@ const FOUNDED_MS = 16 * DAY_MS
 const LINK_LASTS_MS = 7 * DAY_MS
 const WEEK = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 
-/** Who the records belong to. */
+/** The owners of the records. */
 export interface Founding {
   organizationId: string
   /** The root of the organization (fair/roots.ts), which is that of its drivers' accounts. */

@@ -21,7 +21,7 @@ export interface Shift {
   visits: Visit[]
 }
 
-/** What trackers of vehicles usually do: a fix every half minute, at each corner, and seldom while the vehicle stands. */
+/** Trackers of vehicles usually send a fix every half minute, at each corner, and seldom while the vehicle stands. */
 const MOVING_EVERY_MS = 30_000
 const TURN_DEGREES = 25
 const PARKED_EVERY_MS = 4 * 60_000

@@ -116,7 +116,7 @@ function historyOf({
     cancelled: visit.from - HOUR_MS,
   }
   return way.map((status, index) => {
-    // Of a visit to come as well, everything has happened before now and in its order.
+    // Also for a future visit, each status is in the past and in order.
     const time = Math.min(planned[status] as number, at - (way.length - index) * MINUTE_MS)
     const isThere = WAY.indexOf(status) > WAY.indexOf('on_the_way') || status === 'failed'
     const fields = status === 'completed' || status === 'failed' ? ENTERED[flow][status] : {}

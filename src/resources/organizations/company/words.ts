@@ -45,7 +45,7 @@ export const DEPOT_RADIUS_M = 150
 
 const whyNot = (...options: string[]) => field('reason', 'Reason', 'select', { required: true, options })
 
-/** What drivers of the company enter when a task is completed or has failed, by its flow. */
+/** The values that drivers of the company enter when a task is completed or has failed, by its flow. */
 export const ENTERED = {
   'Parcel delivery': {
     completed: { signedBy: 'Front desk', parcels: 3 },
