@@ -22,6 +22,8 @@ export type ChangeEvent =
   | { kind: 'session'; sessionId: string }
   | { kind: 'user'; userId: string; organizationId: string }
   | { kind: 'device'; deviceId: string; organizationId: string }
+  /** A connection for trackers was created, changed or deleted. */
+  | { kind: 'connection'; connectionId: string; organizationId: string }
   /** The device is read by another profile, or the profile has changed. */
   | { kind: 'device-profile'; deviceId: string; organizationId: string }
   | { kind: 'tracker-profile'; profileId: string; organizationId: string }
@@ -218,6 +220,7 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   session: ['sessionId'],
   user: ['userId', 'organizationId'],
   device: ['deviceId', 'organizationId'],
+  connection: ['connectionId', 'organizationId'],
   'device-profile': ['deviceId', 'organizationId'],
   'tracker-profile': ['profileId', 'organizationId'],
   organization: ['organizationId'],

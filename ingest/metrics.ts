@@ -2,8 +2,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Entry, Reason } from '../stream/point.ts'
 import type { ProtocolErrorKind } from './mqtt/protocol.ts'
 
-/** The protocol by which points arrive. */
-export type Protocol = 'mqtt' | 'http'
+/** How points arrive; `broker` is another one that Fieldline subscribes to. */
+export type Protocol = 'mqtt' | 'http' | 'broker'
 
 /** The metrics of ingest. */
 export interface IngestMetrics {
@@ -23,14 +23,14 @@ export interface IngestMetrics {
 export function createIngestMetrics(registry: Registry): IngestMetrics {
   const registers = [registry]
   /** Points since the last read: adding here costs nothing, a counter of prom-client a per cent for each message. */
-  const received: Record<Protocol, number> = { mqtt: 0, http: 0 }
+  const received: Record<Protocol, number> = { mqtt: 0, http: 0, broker: 0 }
   new Counter({
     name: 'fieldline_ingest_points_total',
     help: 'Points that were received, by protocol',
     labelNames: ['protocol'],
     registers,
     collect() {
-      for (const protocol of ['mqtt', 'http'] as const) {
+      for (const protocol of ['mqtt', 'http', 'broker'] as const) {
         if (received[protocol] > 0) this.inc({ protocol }, received[protocol])
         received[protocol] = 0
       }

@@ -29,6 +29,7 @@ import { useOwnSentences, validatorCompiler } from './http/validation.ts'
 import { auditRoutes } from './resources/audit-log/routes.ts'
 import { authRoutes } from './resources/auth/routes.ts'
 import { basemapRoutes } from './resources/basemap/routes.ts'
+import { connectionRoutes } from './resources/connections/routes.ts'
 import { addMissingPage, consoleRoutes, openConsole, sendMissingPage } from './resources/console/routes.ts'
 import { dataRoutes } from './resources/data/routes.ts'
 import { dataTypeRoutes } from './resources/data-types/routes.ts'
@@ -185,6 +186,7 @@ export async function createApp(
       vehicleRoutes(api, services)
       taskRoutes(api, services)
       deviceRoutes(api, services)
+      connectionRoutes(api, services)
       trackerProfileRoutes(api, services)
       rejectionRoutes(api, services)
       locationHistoryRoutes(api, services)

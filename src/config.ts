@@ -40,6 +40,8 @@ export interface Config {
   allowSignup: boolean
   /** Whether webhooks may go to private addresses. */
   webhookAllowPrivate: boolean
+  /** Whether connections may go to brokers at private addresses. */
+  connectionsAllowPrivate: boolean
   /** The number of records up to which an export is sent as the answer. */
   exportDirectLimit: number
   /** REST requests per minute and caller; 0 means no limit. */
@@ -177,6 +179,7 @@ export function toConfig(env: Env): Config {
     jwtSecret: secret ?? '',
     allowSignup: flag('ALLOW_SIGNUP'),
     webhookAllowPrivate: flag('WEBHOOK_ALLOW_PRIVATE'),
+    connectionsAllowPrivate: flag('CONNECTIONS_ALLOW_PRIVATE'),
     exportDirectLimit: count('EXPORT_DIRECT_LIMIT', 1000, 0, MAX_DIRECT_EXPORT),
     rateLimitPerMinute: count('RATE_LIMIT_PER_MINUTE', 1200),
     liveSocketsPerUser: count('LIVE_SOCKETS_PER_USER', 50),

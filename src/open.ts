@@ -13,6 +13,9 @@ import { retry } from '../db/retry.ts'
 import { becomeSingleWriter } from '../db/single-writer.ts'
 import { checkTenantRole } from '../db/tenant-role.ts'
 import { createScheduler } from '../fair/scheduler.ts'
+import { startAdoption } from '../ingest/connections/adoption.ts'
+import { holdBrokers } from '../ingest/connections/broker/holders.ts'
+import { createIntake } from '../ingest/connections/intake.ts'
 import { countRoom, createConnections } from '../ingest/connections.ts'
 import { drain } from '../ingest/drain.ts'
 import { createTokens } from '../ingest/identity/tokens.ts'
@@ -37,6 +40,7 @@ import { createJobKinds } from './job-kinds.ts'
 import { startJobs } from './jobs/runner.ts'
 import { openLog } from './log.ts'
 import { createFirstAccount } from './resources/auth/first-account.ts'
+import { createBrokerSecrets } from './resources/connections/secrets.ts'
 import { startGeofences } from './resources/geofence-events/run.ts'
 import { createWebhookSecrets, sealStoredSecrets } from './resources/webhooks/secrets.ts'
 
@@ -153,8 +157,21 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
     isProxy: address => isProxy(address, 0),
   })
   const scheduler = createScheduler()
+  const intake = log && has('ingest') ? createIntake({ db, log, metrics: ingest, lastSeen, onError }) : null
+  closers.push(() => intake?.close())
+  const adoption = log && intake ? startAdoption({ db, log, onError }) : null
+  closers.push(() => adoption?.close())
+  const brokers =
+    log && intake
+      ? holdBrokers({
+          ...{ db, profiles, onError, services: { intake, log, scheduler } },
+          allowPrivate: config.connectionsAllowPrivate,
+          openSecrets: createBrokerSecrets(config.jwtSecret).open,
+        })
+      : null
+  closers.push(() => brokers?.close())
   const mqtt =
-    log && has('ingest')
+    log && intake
       ? await openMqttServer({
           db,
           log,
@@ -163,6 +180,7 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
           profiles,
           metrics: ingest,
           lastSeen,
+          intake,
           scheduler,
           sockets: connections,
           host: config.host,
@@ -214,6 +232,8 @@ async function openParts(config: Config, { logger, onLost }: OpenOptions, closer
       watcher,
       live,
       mqtt,
+      profiles,
+      intake,
       basemap,
       lastSeen,
       scheduler,

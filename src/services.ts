@@ -5,12 +5,14 @@ import type { Registry } from 'prom-client'
 import type { Database } from '../db/client.ts'
 import type { ClockWatch } from '../db/clock.ts'
 import type { Scheduler } from '../fair/scheduler.ts'
+import type { Intake } from '../ingest/connections/intake.ts'
 import type { Connections } from '../ingest/connections.ts'
 import type { Tokens } from '../ingest/identity/tokens.ts'
 import type { Watcher } from '../ingest/identity/watcher.ts'
 import type { LastSeen } from '../ingest/last-seen.ts'
 import type { IngestMetrics } from '../ingest/metrics.ts'
 import type { MqttServer } from '../ingest/mqtt/server.ts'
+import type { Profiles } from '../ingest/profiles/profiles.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
@@ -27,6 +29,9 @@ export interface Services {
   watcher: Watcher
   live: { positions: LivePositions; clients: LiveClients } | null
   mqtt: Pick<MqttServer, 'accept' | 'port'> | null
+  profiles: Profiles
+  /** Null in a process without the role ingest. */
+  intake: Intake | null
   /** Null in a process without the role api. */
   basemap: ChosenBasemap | null
   lastSeen: LastSeen

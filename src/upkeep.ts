@@ -13,6 +13,7 @@ import { pruneFailures } from '../db/queries/login-failures.ts'
 import { pruneRejections } from '../db/queries/rejections.ts'
 import { pruneSessions } from '../db/queries/sessions.ts'
 import { pruneTrackingLinks } from '../db/queries/tracking-links.ts'
+import { pruneUnknown } from '../db/queries/unknown-references.ts'
 import type { JobKind } from './jobs/kind.ts'
 
 const EVERY_MS = 10 * 60_000
@@ -41,6 +42,7 @@ export function upkeepJob(db: Database, files: readonly Swept[]): JobKind {
     ...files.map(one => () => one.sweep(db.system)),
     () => pruneKeys(db.system),
     () => pruneTypeChanges(db.system),
+    () => pruneUnknown(db.system),
   ]
   return {
     kind: 'upkeep',

@@ -49,6 +49,8 @@ export interface Source {
   ended: boolean
   /** The owners of its entries. Kafka's records name them, so that other consumers need no table of Fieldline. */
   readonly subjects: readonly Subject[]
+  /** Whose turn its entries wait for, where many subjects share one sender; otherwise that is the first subject. */
+  readonly sender?: number
 }
 
 /** A user or device as ingest knows it. */
@@ -101,9 +103,9 @@ export function partitionOf(subject: number, partitions: number): number {
   return subject % partitions
 }
 
-/** The owner whose turn a source's entries wait for: the sender, which is its first subject. */
-export function ownerOf({ subjects: [first] }: Source): Owner {
-  return { organizationId: first?.organizationId ?? '', sender: first?.subject ?? 0 }
+/** The owner whose turn a source's entries wait for. */
+export function ownerOf({ subjects: [first], sender }: Source): Owner {
+  return { organizationId: first?.organizationId ?? '', sender: sender ?? first?.subject ?? 0 }
 }
 
 /** Groups the entries by partition, each group in the original order. */

@@ -50,6 +50,8 @@ const KNOWN_TO_ALL = ['src/config.ts', 'src/services.ts']
  * tasks, which take the organization as their first parameter.
  */
 const CROSSING: readonly string[] = [
+  'ingest/connections/adoption.ts',
+  'ingest/connections/broker/holders.ts',
   'ingest/identity/watcher.ts',
   'ingest/last-seen.ts',
   'ingest/mqtt/credentials.ts',

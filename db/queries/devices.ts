@@ -26,6 +26,14 @@ const CREDENTIAL = `SELECT d.id, d.organization_id AS "organizationId", s.key AS
     ${ROOT} AS root, ${PROFILE_ID}
   FROM devices d JOIN subjects s ON s.id = d.id JOIN organizations o ON o.id = d.organization_id WHERE d.deleted_at IS NULL AND`
 
+const CERTIFICATE = `, encode(d.certificate_fingerprint, 'hex') AS fingerprint,
+    (extract(epoch FROM d.certificate_begins_at) * 1000)::float8 AS "beginsAt",
+    (extract(epoch FROM d.certificate_expires_at) * 1000)::float8 AS "expiresAt"
+  FROM devices`
+
+/** What an open connection of a device goes by. */
+export type DeviceKeys = Pick<DeviceCredential, 'keyHash' | 'profileId'> & { fingerprint: string | null }
+
 /** The data for checking the keys of devices; missing devices are left out. */
 export async function listDeviceCredentials(
   db: Queryable,
@@ -54,19 +62,45 @@ export async function listDevicesByKey(
   )
 }
 
+/** A device by its certificate. */
+export interface CertifiedDevice extends DeviceCredential {
+  /** In hexadecimal: SHA-256 of the certificate. */
+  fingerprint: string
+  /** When the certificate becomes valid and expires, in milliseconds since 1970. */
+  beginsAt: number
+  expiresAt: number
+}
+
+/** The devices with these fingerprints of certificates, by the fingerprint in hexadecimal. */
+export async function listDevicesByCertificate(
+  db: Queryable,
+  fingerprints: readonly string[],
+): Promise<Map<string, CertifiedDevice>> {
+  const rows = await db.query<CertifiedDevice>(
+    `${CREDENTIAL.replace(/\n? *FROM devices/, CERTIFICATE)}
+       d.certificate_fingerprint = ANY(ARRAY(SELECT decode(hash, 'hex') FROM unnest($1::text[]) AS hash))`,
+    [fingerprints],
+  )
+  learnRoots(rows)
+  return new Map(rows.map(row => [row.fingerprint, { ...row, keyHash: Buffer.from(row.keyHash) }]))
+}
+
 /** The key hashes and profiles of the existing ones among these devices. */
 export async function listDeviceKeys(
   db: Queryable,
   ids: readonly string[],
-): Promise<Map<string, Pick<DeviceCredential, 'keyHash' | 'profileId'>>> {
-  const rows = await db.query<{ id: string; keyHash: Uint8Array; profileId: string | null }>(
-    `SELECT d.id, d.key_hash AS "keyHash", ${PROFILE_ID} FROM devices d WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL`,
+): Promise<Map<string, DeviceKeys>> {
+  const rows = await db.query<Omit<DeviceKeys, 'keyHash'> & { id: string; keyHash: Uint8Array }>(
+    `SELECT d.id, d.key_hash AS "keyHash", encode(d.certificate_fingerprint, 'hex') AS fingerprint, ${PROFILE_ID} FROM devices d WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL`,
     [ids],
   )
-  return new Map(rows.map(({ id, keyHash, profileId }) => [id, { keyHash: Buffer.from(keyHash), profileId }]))
+  return new Map(rows.map(({ id, keyHash, ...rest }) => [id, { ...rest, keyHash: Buffer.from(keyHash) }]))
 }
 
-const HIDDEN = ['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt', 'builtInProfile', 'profileId'] as const
+const HIDDEN = [
+  ...(['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt', 'builtInProfile', 'profileId'] as const),
+  ...(['certificateFingerprint', 'certificateBeginsAt'] as const),
+] as const
 
 /**
  * The device as the interface shows it, except for when it was last seen: the vehicle is the one that it is mounted on
@@ -159,18 +193,49 @@ const profileColumns = (profileId: string | null) => {
   return { profileId: isOwn ? profileId : null, builtInProfile: isOwn ? null : profileId }
 }
 
-/** Changes a device; its open connections follow another profile. */
+/** What is kept of a certificate. */
+export interface DeviceCertificate {
+  fingerprint: Buffer
+  beginsAt: Date
+  expiresAt: Date
+}
+
+const certificateColumns = (certificate: DeviceCertificate | null) => ({
+  certificateFingerprint: certificate?.fingerprint ?? null,
+  certificateBeginsAt: certificate?.beginsAt ?? null,
+  certificateExpiresAt: certificate?.expiresAt ?? null,
+})
+
+/**
+ * Changes a device; its open connections follow another profile, and those of another certificate are closed. Violates
+ * a unique key if another device has the certificate.
+ */
 export async function updateDevice(
   tx: Queryable,
   organizationId: string,
   id: string,
-  { profileId, ...change }: { name?: string; hubId?: string | null; profileId?: string | null },
+  {
+    profileId,
+    certificate,
+    ...change
+  }: {
+    name?: string
+    hubId?: string | null
+    profileId?: string | null
+    certificate?: DeviceCertificate | null | undefined
+  },
 ): Promise<void> {
   await tx.orm
     .update(devices)
-    .set({ ...change, ...(profileId === undefined ? {} : profileColumns(profileId)), updatedAt: sql`now()` })
+    .set({
+      ...change,
+      ...(profileId === undefined ? {} : profileColumns(profileId)),
+      ...(certificate === undefined ? {} : certificateColumns(certificate)),
+      updatedAt: sql`now()`,
+    })
     .where(eq(devices.id, id))
-  if (profileId !== undefined) await notify(tx, { kind: 'device-profile', deviceId: id, organizationId })
+  if (profileId !== undefined || certificate !== undefined)
+    await notify(tx, { kind: 'device-profile', deviceId: id, organizationId })
 }
 
 /**

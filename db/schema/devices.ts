@@ -1,6 +1,6 @@
 import { boolean, customType, pgTable, smallint, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
+export const bytea = customType<{ data: Buffer; driverData: Uint8Array }>({
   dataType: () => 'bytea',
   fromDriver: bytes => Buffer.from(bytes),
 })
@@ -20,6 +20,9 @@ export const devices = pgTable('devices', {
   lastSeenAt: timestamp('last_seen_at', { withTimezone: true }),
   builtInProfile: text('built_in_profile'),
   profileId: uuid('profile_id'),
+  certificateFingerprint: bytea('certificate_fingerprint'),
+  certificateBeginsAt: timestamp('certificate_begins_at', { withTimezone: true }),
+  certificateExpiresAt: timestamp('certificate_expires_at', { withTimezone: true }),
 })
 
 /** The identifiers that other systems give to a device. */

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChangeEvent, Database } from '../../db/client.ts'
 import { timeOfDay } from '../../db/clock.ts'
 import { withDemand } from '../../db/demand.ts'
-import { type DeviceCredential, listDeviceKeys } from '../../db/queries/devices.ts'
+import { listConnectionKeys } from '../../db/queries/connections.ts'
+import { type DeviceKeys, listDeviceKeys } from '../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
 import type { Credential } from './authenticate.ts'
@@ -84,19 +85,32 @@ export function createWatcher(options: {
   async function check(isSelected: (credential: Credential, watched: Watched) => boolean): Promise<void> {
     // Only the selected ones are checked, because others may be opened meanwhile.
     const checked = [...open].filter(([watched, credential]) => isSelected(credential, watched))
-    const deviceIds = new Set(checked.flatMap(([, one]) => (one.kind === 'device' ? one.id : [])))
+    const idsOf = (kind: Credential['kind']) =>
+      new Set(checked.flatMap(([, one]) => (one.kind === kind ? one.id : [])))
+    const [deviceIds, connectionIds] = [idsOf('device'), idsOf('connection')]
     const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
     const devices =
-      deviceIds.size > 0
-        ? await listDeviceKeys(db.signIn, [...deviceIds])
-        : new Map<string, Pick<DeviceCredential, 'keyHash' | 'profileId'>>()
+      deviceIds.size > 0 ? await listDeviceKeys(db.signIn, [...deviceIds]) : new Map<string, DeviceKeys>()
+    const connections: Awaited<ReturnType<typeof listConnectionKeys>> =
+      connectionIds.size > 0 ? await listConnectionKeys(db.signIn, [...connectionIds]) : new Map()
     const callers =
       sessionIds.size > 0 ? await findCallers(db.signIn, [...sessionIds]) : new Map<string, Caller>()
     for (const [watched, credential] of checked) {
       if (!open.has(watched)) continue
+      if (credential.kind === 'connection') {
+        const connection = connections.get(credential.id)
+        const isSame =
+          connection?.keyHash.equals(credential.keyHash) && connection.profileId === credential.profileId
+        if (!isSame) end(watched, 'credential')
+        continue
+      }
       if (credential.kind === 'device') {
         const device = devices.get(credential.id)
-        if (!device?.keyHash.equals(credential.keyHash)) end(watched, 'credential')
+        const { certificate } = credential
+        const isSame =
+          device?.keyHash.equals(credential.keyHash) &&
+          (!certificate || certificate.fingerprint === device.fingerprint)
+        if (!isSame || !device) end(watched, 'credential')
         else if (device.profileId !== credential.profileId) {
           open.set(watched, { ...credential, profileId: device.profileId })
           attempt(() => watched.followProfile?.(device.profileId), undefined)
@@ -150,7 +164,8 @@ export function createWatcher(options: {
     for (const changes of readings) changes.push(event)
     if (event.kind === 'visibility') checkSoon([event.organizationId])
     else if (event.kind === 'resync') checkAll()
-    else if (event.kind === 'device-profile') checkSoon(listOpen(credential => concerns(event, credential)))
+    else if (event.kind === 'device-profile' || event.kind === 'connection')
+      checkSoon(listOpen(credential => concerns(event, credential)))
     else endWhere(credential => concerns(event, credential))
   })
   const timers = [
@@ -160,6 +175,9 @@ export function createWatcher(options: {
       const isOver = (one: Credential) => one.kind === 'user' && one.expiresAt <= now
       const over = listOpen(isOver)
       if (over.length > 0) checkSoon(over)
+      endWhere(
+        one => one.kind === 'device' && one.certificate !== undefined && one.certificate.expiresAt <= now,
+      )
     }, EXPIRE_EVERY_MS),
   ]
 
@@ -197,6 +215,8 @@ function concerns(event: ChangeEvent, credential: Credential): boolean {
     case 'device':
     case 'device-profile':
       return credential.kind === 'device' && credential.id === event.deviceId
+    case 'connection':
+      return credential.kind === 'connection' && credential.id === event.connectionId
     case 'session':
       return credential.kind === 'user' && credential.sessionId === event.sessionId
     // The user was suspended or removed, or has a new password; all of the user's sessions end.

@@ -1,6 +1,8 @@
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log, Source } from '../../stream/log.ts'
 import type { Entry, Outcomes } from '../../stream/point.ts'
+import type { TrackerConnection } from '../connections/connection.ts'
+import type { Intake, Taken } from '../connections/intake.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import { type Ack, AckQueue } from './ack-queue.ts'
@@ -26,10 +28,19 @@ interface Group {
 
 interface AppendingServices {
   log: Log
+  intake: Intake
   scheduler: Scheduler
   tenants: Tenants
   sessions: Sessions
   metrics: IngestMetrics
+}
+
+/** Messages of a connection of trackers that were read together. */
+interface TakenGroup {
+  acks: Ack[]
+  taken: Taken[]
+  entries: number
+  lasting: boolean
 }
 
 /** The size of a group, so that the points of others go to the log in between. */
@@ -42,6 +53,8 @@ export class Appending {
   readonly #services: AppendingServices
   readonly #acks = new AckQueue()
   #publisher: Publisher | null = null
+  #connection: TrackerConnection | null = null
+  #taken: TakenGroup | null = null
   #tenant: Tenant | null = null
   #source = NOBODY
   /** The source of messages of QoS 0, which are not sent again, so the end of their connection must not drop them. */
@@ -56,11 +69,13 @@ export class Appending {
   }
 
   /** Sets the sender of all further messages. */
-  open(publisher: Publisher): void {
-    this.#publisher = publisher
+  open(publisher: Publisher | TrackerConnection): void {
     this.#tenant = this.#services.tenants.of(publisher)
-    this.#source = { ended: false, subjects: [publisher] }
-    this.#lasting = { ended: false, subjects: [publisher] }
+    const subjects = publisher.kind === 'connection' ? [] : [publisher]
+    this.#source = { ended: false, subjects }
+    this.#lasting = { ended: false, subjects }
+    if (publisher.kind === 'connection') this.#connection = publisher
+    else this.#publisher = publisher
   }
 
   /** The number of messages that are not acknowledged. */
@@ -81,7 +96,7 @@ export class Appending {
 
   /** Drops waiting messages, except those of QoS 0, which nobody would send again. */
   end(): void {
-    if (this.#publisher) this.#source.ended = true
+    if (this.#tenant) this.#source.ended = true
   }
 
   /** Gathers the entries of a PUBLISH with those of the messages read together with it. */
@@ -100,6 +115,42 @@ export class Appending {
     this.#group.acks.push(ack)
     for (const entry of entries) this.#group.entries.push(entry)
     if (this.#group.entries.length >= MAX_GROUP_ENTRIES) this.#append()
+  }
+
+  /** Gathers a message of a connection of trackers with those read together with it. */
+  take(publish: Publish, taken: Taken): void {
+    const entries = Math.max(1, taken.read.positions.length)
+    const ack = this.#acks.add(publish, entries)
+    const lasting = publish.qos === 0
+    if (this.#taken?.lasting !== lasting) {
+      this.#store()
+      this.#taken = { acks: [], taken: [], entries: 0, lasting }
+      process.nextTick(Appending.#storeOf, this)
+    }
+    this.#taken.acks.push(ack)
+    this.#taken.taken.push(taken)
+    this.#taken.entries += entries
+    if (this.#taken.entries >= MAX_GROUP_ENTRIES) this.#store()
+  }
+
+  /** Stores the gathered messages of trackers. */
+  #store(): void {
+    const group = this.#taken
+    if (!group || !this.#connection) return
+    this.#taken = null
+    this.#tenant?.add(group.entries)
+    const sender = group.lasting ? this.#lasting : this.#source
+    this.#services.intake.store(this.#connection, group.taken, sender, 'mqtt').then(
+      () => {
+        this.#tenant?.add(-group.entries)
+        for (const ack of group.acks) ack.durable = true
+        this.#scheduleFlush()
+      },
+      error => {
+        this.#tenant?.add(-group.entries)
+        this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', undefined, error))
+      },
+    )
   }
 
   /** Handles a PUBREL. */
@@ -159,5 +210,6 @@ export class Appending {
 
   // Shared static functions: a connection is smaller without functions of its own.
   static readonly #appendOf = (appending: Appending) => appending.#append()
+  static readonly #storeOf = (appending: Appending) => appending.#store()
   static readonly #flushOf = (appending: Appending) => appending.#flush()
 }

@@ -1,24 +1,23 @@
 import type { Client } from 'aedes'
-import { timeOfDay, UntrustedClockError } from '../../db/clock.ts'
+import { UntrustedClockError } from '../../db/clock.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Entry } from '../../stream/point.ts'
-import { type Arrival, decode } from '../decode.ts'
-import { formatOf } from '../formats/table.ts'
+import type { TrackerConnection } from '../connections/connection.ts'
+import type { Intake } from '../connections/intake.ts'
 import { maySend, type Publisher } from '../identity/authenticate.ts'
 import type { Watched } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
-import { decodeTracker } from '../profiles/decode.ts'
-import { type Profiles, readerOf, type UsedProfile } from '../profiles/profiles.ts'
+import type { Profiles, UsedProfile } from '../profiles/profiles.ts'
 import { PacketParser, pauseReading, refreshKeepalive, resumeReading } from './aedes.ts'
 import { Appending } from './appending.ts'
 import { Input } from './input.ts'
 import { LEFT_MS, TURN_MS } from './limits.ts'
+import { decodePublish, publishWill, readPublish, takeWill } from './messages.ts'
 import { type Packet, ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
-import { sendRejections } from './rejections.ts'
 import type { Session, Sessions } from './sessions.ts'
 import { ClientSocket } from './socket.ts'
 import type { Tenants } from './tenants.ts'
@@ -52,6 +51,7 @@ export interface ConnectionServices {
   profiles: Profiles
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
+  intake: Intake
   onError: (error: unknown, doing: string) => void
 }
 
@@ -62,7 +62,7 @@ export class Connection implements Watched {
   readonly client: Client
   readonly socket: ClientSocket
   /** The sender, once the CONNECT is accepted; null again when its credential has ended. */
-  publisher: Publisher | null = null
+  publisher: Publisher | TrackerConnection | null = null
   session: Session | null = null
   /** The profile of its device, by which it may publish to further topics. */
   #profile: UsedProfile | null = null
@@ -121,13 +121,13 @@ export class Connection implements Watched {
   }
 
   /** Accepts the authenticated client. */
-  admit(publisher: Publisher, session: Session, profile: UsedProfile | null): void {
+  admit(publisher: Publisher | TrackerConnection, session: Session, profile: UsedProfile | null): void {
     this.session = session
     this.#open(publisher, profile)
   }
 
   /** Accepts a client that was authenticated after it had closed the socket: its earlier packets count. */
-  admitLeft(publisher: Publisher, profile: UsedProfile | null): void {
+  admitLeft(publisher: Publisher | TrackerConnection, profile: UsedProfile | null): void {
     this.#open(publisher, profile)
     this.#updateReading()
   }
@@ -138,10 +138,10 @@ export class Connection implements Watched {
     this.#will = undefined
   }
 
-  #open(publisher: Publisher, profile: UsedProfile | null): void {
+  #open(publisher: Publisher | TrackerConnection, profile: UsedProfile | null): void {
     this.publisher = publisher
     this.#profile = profile
-    this.#services.lastSeen.see(publisher)
+    if (publisher.kind !== 'connection') this.#services.lastSeen.see(publisher)
     this.#appending.open(publisher)
     this.#parser.forgetConnect(this.client.version)
   }
@@ -180,7 +180,8 @@ export class Connection implements Watched {
 
   /** Handles a new chunk. */
   #read(chunk: Buffer): void {
-    if (this.publisher) this.#services.lastSeen.see(this.publisher)
+    const { publisher } = this
+    if (publisher && publisher.kind !== 'connection') this.#services.lastSeen.see(publisher)
     this.#input.add(chunk)
     if (this.#mayAdvance && !this.#waitsForTurn && this.#services.scheduler.isFree) this.#advance()
     this.#updateReading()
@@ -193,7 +194,8 @@ export class Connection implements Watched {
     this.#pings = 0
     try {
       do {
-        const publish = this.#mayPublish ? this.#input.nextPublish(this.#ownTopic) : null
+        const topic = this.#mayPublish ? this.#ownTopic : ''
+        const publish = topic ? this.#input.nextPublish(topic) : null
         if (publish) {
           published = true
           this.#publish(publish)
@@ -229,8 +231,10 @@ export class Connection implements Watched {
     return this.publisher !== null && (this.client.connected || this.#hasEnded)
   }
 
+  /** Empty for a connection of trackers, which have none of ours. */
   get #ownTopic(): string {
-    this.#topic ||= `${topicsOf(this.publisher as Publisher)}location`
+    const { publisher } = this
+    if (publisher && publisher.kind !== 'connection') this.#topic ||= `${topicsOf(publisher)}location`
     return this.#topic
   }
 
@@ -274,67 +278,43 @@ export class Connection implements Watched {
     if (isAsking) pauseReading(this.client)
   }
 
-  /** Decodes a message, and gathers its entries with those of the messages read together with it. */
+  /** Decodes a message, and gathers it with those read together with it. */
   #publish(publish: Publish): void {
-    if (!this.publisher) return
-    const entries = this.#decode(this.publisher, publish)
-    if (!entries) {
-      // [MQTT-3.3.5-2]: MQTT 3.1.1 can only refuse a PUBLISH by closing the connection.
+    const { publisher } = this
+    if (!publisher) return
+    const isTaken =
+      publisher.kind === 'connection'
+        ? this.#take(publisher, publish)
+        : this.#gather(decodePublish(this.#services, this.#senderOf(publisher), publish), publish)
+    // [MQTT-3.3.5-2]: MQTT 3.1.1 can only refuse a PUBLISH by closing the connection.
+    if (!isTaken)
       this.socket.closeFor(new ProtocolError('topic', `publishing to ${publish.topic} is not allowed`))
-      return
-    }
-    this.#appending.add(publish, entries)
   }
 
-  /** The points and rejections of a message, or null if its publisher may not publish there. */
-  #decode(publisher: Publisher, { topic, payload }: Pick<Publish, 'topic' | 'payload'>): Entry[] | null {
-    const format = formatOf(topic, publisher)
-    const arrival = { subject: publisher.subject, receivedAt: timeOfDay(), topic }
-    const entries = format
-      ? decode(format, payload, arrival)
-      : this.#decodeTracker(publisher, payload, arrival)
-    if (entries) this.#services.metrics.received('mqtt', entries)
-    return entries
+  #gather(entries: Entry[] | null, publish: Publish): boolean {
+    if (entries) this.#appending.add(publish, entries)
+    return entries !== null
   }
 
-  /** The same by the profile of its device. */
-  #decodeTracker(
-    { id }: Publisher,
-    payload: Uint8Array,
-    arrival: Arrival & { topic: string },
-  ): Entry[] | null {
-    const reader = readerOf(this.#profile, arrival.topic)
-    // The identifier of an accepted client begins with that of its credential.
-    const clientId = this.client.id.replace(`${id}/`, '')
-    const message = { payload, topic: arrival.topic, clientId, username: id, query: null }
-    return reader && decodeTracker(reader, message, arrival)
+  #take(connection: TrackerConnection, publish: Publish): boolean {
+    const taken = readPublish(this.#services, connection, this.client, publish)
+    if (taken === 'nothing') this.#appending.add(publish, [])
+    else if (taken) this.#appending.take(publish, taken)
+    return taken !== null
   }
 
-  /**
-   * Publishes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in
-   * the log the will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
-   */
+  #senderOf(publisher: Publisher) {
+    return { publisher, profile: this.#profile, client: this.client }
+  }
+
   #publishWill(): void {
     const { publisher } = this
-    const { log } = this.#services
     const will = this.#will
     if (!publisher || !will) return
     this.#will = undefined
-    const entries = this.#hasDisconnect || log.full ? null : this.#decodeWill(publisher, will)
-    if (!entries?.length) return
-    log.append(entries, { ended: false, subjects: [publisher] }).then(
-      outcomes => sendRejections(this.#services, publisher, [{ entries: entries.length }], entries, outcomes),
-      () => {},
-    )
-  }
-
-  #decodeWill(publisher: Publisher, will: Pick<Publish, 'topic' | 'payload'>): Entry[] | null {
-    try {
-      return this.#decode(publisher, will)
-    } catch (error) {
-      if (error instanceof UntrustedClockError) return null
-      throw error
-    }
+    if (this.#hasDisconnect || this.#services.log.full) return
+    if (publisher.kind === 'connection') takeWill(this.#services, publisher, this.client, will)
+    else publishWill(this.#services, this.#senderOf(publisher), will)
   }
 
   /** Handles the end of the connection; bytes of the client may still be unread. */

@@ -1,16 +1,24 @@
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import type { Database } from '../../db/client.ts'
+import { timeOfDay } from '../../db/clock.ts'
 import { createLookup } from '../../db/lookup.ts'
-import { listDeviceCredentials, listDeviceKeys } from '../../db/queries/devices.ts'
+import { listDeviceCredentials, listDeviceKeys, listDevicesByCertificate } from '../../db/queries/devices.ts'
 import { findCallers } from '../../db/queries/sessions.ts'
 import { retry } from '../../db/retry.ts'
+import { listTrackerConnections, type TrackerConnection } from '../connections/connection.ts'
 import {
   authenticateDevice,
   authenticateToken,
+  findByKey,
+  isConnectionKey,
   maySend,
   type Publisher,
   toPublisher,
 } from '../identity/authenticate.ts'
 import type { Tokens } from '../identity/tokens.ts'
+import type { Profiles } from '../profiles/profiles.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The user name for signing in with a bearer token. */
@@ -18,12 +26,47 @@ const TOKEN = 'token'
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
 
-/** Authenticates the user name and password of a CONNECT: of a device, or of a user who may send positions. */
-export function createCredentials({ db, tokens }: { db: Database; tokens: Tokens }) {
+/**
+ * Authenticates the user name and password of a CONNECT: of a device, of a connection that takes MQTT, or of a user who
+ * may send positions.
+ */
+export function createCredentials({
+  db,
+  tokens,
+  profiles,
+}: {
+  db: Database
+  tokens: Tokens
+  profiles: Profiles
+}) {
   const findDevice = createLookup(ids => listDeviceCredentials(db.signIn, ids))
   const findSession = createLookup(ids => findCallers(db.signIn, ids))
-  return async (username: string | undefined, password: string | undefined): Promise<Publisher | null> => {
-    if (username === undefined || password === undefined) return null
+  const findConnection = createLookup(ids => listTrackerConnections(db.signIn, profiles, ids))
+  const findCertified = createLookup(fingerprints => listDevicesByCertificate(db.signIn, fingerprints))
+
+  /** The device whose certificate the client has shown, and whose key it has: the handshake of TLS proves that. */
+  async function authenticateCertificate(stream: Duplex): Promise<Publisher | null> {
+    const shown = stream instanceof TLSSocket ? stream.getPeerX509Certificate() : undefined
+    if (!shown) return null
+    const found = await findCertified(createHash('sha256').update(shown.raw).digest('hex'))
+    if (!found) return null
+    const { fingerprint, beginsAt, expiresAt, ...device } = found
+    const now = timeOfDay()
+    if (now < beginsAt || now >= expiresAt) return null
+    return { kind: 'device', ...device, certificate: { fingerprint, expiresAt } }
+  }
+
+  return async (
+    username: string | undefined,
+    password: string | undefined,
+    stream: Duplex,
+  ): Promise<Publisher | TrackerConnection | null> => {
+    if (password === undefined) return await authenticateCertificate(stream)
+    if (username === undefined) return null
+    if (isConnectionKey(password)) {
+      const connection = await findByKey(findConnection, username, password)
+      return connection?.way === 'mqtt' ? connection : null
+    }
     if (username !== TOKEN) return authenticateDevice(findDevice, username, password)
     const caller = await authenticateToken(findSession, tokens, password)
     return caller && maySend(caller) ? toPublisher(caller) : null

@@ -72,7 +72,14 @@ export function openTls(files: TlsFiles, onError: (error: unknown, doing: string
     }
   }, LOOK_EVERY_MS)
   return {
-    secure: socket => new TLSSocket(socket, { isServer: true, secureContext: context }),
+    // A certificate is looked up by its fingerprint and not by who has signed it; TLS proves that the client has its key.
+    secure: socket =>
+      new TLSSocket(socket, {
+        isServer: true,
+        secureContext: context,
+        requestCert: true,
+        rejectUnauthorized: false,
+      }),
     close: () => clearInterval(timer),
   }
 }

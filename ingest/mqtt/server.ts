@@ -5,6 +5,8 @@ import type { Database } from '../../db/client.ts'
 import { networkOf } from '../../fair/network.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
+import { type TrackerConnection, takesTopic } from '../connections/connection.ts'
+import type { Intake } from '../connections/intake.ts'
 import type { Connections } from '../connections.ts'
 import type { Draining } from '../drain.ts'
 import { formatOf } from '../formats/table.ts'
@@ -52,6 +54,7 @@ export async function openMqttServer(options: {
   profiles: Profiles
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
+  intake: Intake
   scheduler: Scheduler
   /** All connections of the process; the server's own are counted among them. */
   sockets: Connections
@@ -61,7 +64,8 @@ export async function openMqttServer(options: {
   connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
 }): Promise<MqttServer> {
-  const { db, log, tokens, watcher, profiles, metrics, lastSeen, scheduler, sockets, host, onError } = options
+  const { db, log, tokens, watcher, profiles, metrics, lastSeen, intake, scheduler, sockets, host, onError } =
+    options
   keepNoNumbers()
   const sessions = createSessions()
   const services: ConnectionServices = {
@@ -72,6 +76,7 @@ export async function openMqttServer(options: {
     profiles,
     metrics,
     lastSeen,
+    intake,
     onError,
   }
   const connections = new Map<Client, Connection>()
@@ -79,7 +84,7 @@ export async function openMqttServer(options: {
   const unauthenticated = new Map<Client, { connection: Connection; leftBytes: number }>()
   let leftBytes = 0
   const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
-  const readPublisher = createCredentials({ db, tokens })
+  const readPublisher = createCredentials({ db, tokens, profiles })
   const stopEnding = endSessionsOfDeleted({ db, sessions, onError })
   /** The connections that have been asked to end. */
   const ending = new Set<Connection>()
@@ -97,7 +102,7 @@ export async function openMqttServer(options: {
       let profile: UsedProfile | null = null
       watcher
         .read(async () => {
-          const publisher = await readPublisher(username, password?.toString('utf8'))
+          const publisher = await readPublisher(username, password?.toString('utf8'), client.conn)
           const profileId = publisher?.kind === 'device' ? publisher.profileId : null
           profile = profileId === null ? null : await profiles.use(profileId)
           return publisher
@@ -108,9 +113,9 @@ export async function openMqttServer(options: {
             if (!unauthenticated.has(client)) return
             const error = findRefusal(connection, publisher, profile)
             if (error) connection.socket.closeFor(error)
-            else if (client.closed) connection.admitLeft(publisher as Publisher, profile)
+            else if (client.closed) connection.admitLeft(publisher as Sender, profile)
             else {
-              admit(connection, publisher as Publisher, profile)
+              admit(connection, publisher as Sender, profile)
               done(null, true)
             }
           },
@@ -126,6 +131,7 @@ export async function openMqttServer(options: {
       // Other clients' topics, `$SYS/…` and `$share/…` do not begin like this. [MQTT-3.8.4-5]: SUBACK 0x80.
       const granted =
         publisher &&
+        publisher.kind !== 'connection' &&
         session &&
         subscription.topic.startsWith(topicsOf(publisher)) &&
         sessions.subscribe(session, subscription.topic, subscription.qos)
@@ -133,7 +139,7 @@ export async function openMqttServer(options: {
     },
   })
 
-  function admit(connection: Connection, publisher: Publisher, profile: UsedProfile | null): void {
+  function admit(connection: Connection, publisher: Sender, profile: UsedProfile | null): void {
     const { client, socket } = connection
     // The identifier is private to its credential, so no client can disconnect one of another credential.
     client.id = `${publisher.id}/${client.id}`
@@ -273,14 +279,21 @@ export async function openMqttServer(options: {
   }
 }
 
+type Sender = Publisher | TrackerConnection
+
+const isAllowed = (topic: string, sender: Sender, profile: UsedProfile | null): boolean =>
+  sender.kind === 'connection'
+    ? takesTopic(sender, topic)
+    : formatOf(topic, sender) !== null || readerOf(profile, topic) !== null
+
 /** Why an authenticated client is not accepted, or null. */
 function findRefusal(
   { willTopic }: Connection,
-  publisher: Publisher | null,
+  publisher: Sender | null,
   profile: UsedProfile | null,
 ): ProtocolError | null {
   if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
-  return willTopic !== undefined && !formatOf(willTopic, publisher) && !readerOf(profile, willTopic)
+  return willTopic !== undefined && !isAllowed(willTopic, publisher, profile)
     ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
     : null
 }

@@ -1,5 +1,5 @@
 import { generate } from 'mqtt-packet'
-import type { Publisher } from '../identity/authenticate.ts'
+import type { Credential } from '../identity/authenticate.ts'
 import {
   MAX_QUEUED,
   MAX_QUEUED_IN_ALL,
@@ -34,8 +34,8 @@ export interface Session {
   nextId: number
 }
 
-/** The device or user that a session is bound to. */
-type Owner = Pick<Publisher, 'kind' | 'id'>
+/** The device or user that a session is bound to, or the connection of trackers, which subscribes to nothing. */
+type Owner = { kind: Credential['kind']; id: string }
 
 interface Message {
   /** The packet identifier, set when the message is first sent. */
@@ -109,10 +109,11 @@ export function createSessions() {
     open(socket: ClientSocket, { kind, id }: Owner): Session {
       const { id: clientId, clean } = socket.client
       const known = byClientId.get(clientId)
-      const resumed = !clean && known?.kept === true
+      const kept = !clean && kind !== 'connection'
+      const resumed = kept && known?.kept === true
       if (known && !resumed) end(known)
       const owner = { kind, id }
-      const fresh = { clientId, owner, kept: !clean, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
+      const fresh = { clientId, owner, kept, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
       const session: Session = Object.assign(resumed ? (known as Session) : fresh, { socket, resumed })
       away.delete(session)
       byClientId.set(clientId, session)

@@ -21,6 +21,7 @@ const CRUD_RESOURCES = [
   'import-config',
   'webhook',
   'geofence',
+  'connection',
 ] as const
 
 type Crud = `${'view' | 'create' | 'update' | 'delete'}/${(typeof CRUD_RESOURCES)[number] | 'organization'}`
@@ -165,6 +166,7 @@ const NOUNS: { [resource: string]: string } = {
   'import-config': 'import configs',
   webhook: 'webhooks',
   geofence: 'geofences',
+  connection: 'connections',
   organization: 'the organization',
   location: 'positions and their history',
   'tracking-link': 'tracking links',

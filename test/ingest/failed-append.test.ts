@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { createScheduler } from '../../fair/scheduler.ts'
+import { createIntake, type Intake } from '../../ingest/connections/intake.ts'
 import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
@@ -19,6 +20,7 @@ let db: Database
 let log: Log
 let watcher: Watcher
 let server: MqttServer
+let intake: Intake
 const errors: string[] = []
 
 beforeAll(async () => {
@@ -26,14 +28,17 @@ beforeAll(async () => {
   db = await openTestDatabase(database)
   log = createProcessLog({ partitions: 1, start: new Map(), onError: () => {} })
   watcher = createWatcher({ db, onError: () => {} })
+  const metrics = createIngestMetrics(new Registry())
+  intake = createIntake({ db, log, metrics, lastSeen: { see() {} }, onError() {} })
   server = await openMqttServer({
     watcher,
     scheduler: createScheduler(),
     db,
     log,
     tokens: createTokens('a secret of thirty-two characters'),
+    metrics,
+    intake,
     profiles: createProfiles({ db, onError: () => {} }),
-    metrics: createIngestMetrics(new Registry()),
     lastSeen: { see() {} },
     host: '127.0.0.1',
     port: 0,
@@ -44,6 +49,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
+  await intake.close()
   watcher.close()
   await db.close()
   await database.remove()

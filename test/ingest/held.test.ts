@@ -3,6 +3,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { createScheduler } from '../../fair/scheduler.ts'
+import { createIntake, type Intake } from '../../ingest/connections/intake.ts'
 import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
@@ -27,6 +28,7 @@ describe('While nothing is stored', () => {
   let log: Log
   let watcher: Watcher
   let server: MqttServer
+  let intake: Intake
   let reading = Promise.resolve()
 
   beforeAll(async () => {
@@ -34,6 +36,8 @@ describe('While nothing is stored', () => {
     db = await openTestDatabase(database)
     log = createProcessLog({ partitions: 1, start: new Map(), onError: () => {} })
     watcher = createWatcher({ db, onError: () => {} })
+    const metrics = createIngestMetrics(new Registry())
+    intake = createIntake({ db, log, metrics, lastSeen: { see() {} }, onError() {} })
     server = await openMqttServer({
       watcher: {
         ...watcher,
@@ -46,8 +50,9 @@ describe('While nothing is stored', () => {
       db,
       log,
       tokens: createTokens('a secret of thirty-two characters'),
+      metrics,
+      intake,
       profiles: createProfiles({ db, onError: () => {} }),
-      metrics: createIngestMetrics(new Registry()),
       lastSeen: { see() {} },
       host: '127.0.0.1',
       port: 0,
@@ -59,6 +64,7 @@ describe('While nothing is stored', () => {
   afterAll(async () => {
     const closed = log.close()
     await server.close()
+    await intake.close()
     await closed
     watcher.close()
     await db.close()

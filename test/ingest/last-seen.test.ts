@@ -2,6 +2,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { createScheduler } from '../../fair/scheduler.ts'
+import { createIntake, type Intake } from '../../ingest/connections/intake.ts'
 import { createConnections } from '../../ingest/connections.ts'
 import { createDeviceKey } from '../../ingest/identity/authenticate.ts'
 import { createTokens } from '../../ingest/identity/tokens.ts'
@@ -19,6 +20,7 @@ describe('When a device was last heard of', () => {
   let database: TestDatabase
   let db: Database
   let server: MqttServer
+  let intake: Intake
   let lastSeen: LastSeen
   let watcher: Watcher
   let id: string
@@ -39,19 +41,24 @@ describe('When a device was last heard of', () => {
     const onError = (error: unknown) => console.error(error)
     lastSeen = createLastSeen({ db, onError, everyMs: 500, lookEveryMs: 20 })
     watcher = createWatcher({ db, onError })
+    const log = createProcessLog({ partitions: 1, start: new Map(), onError })
+    const metrics = createIngestMetrics(new Registry())
+    intake = createIntake({ db, log, metrics, lastSeen, onError })
     server = await openMqttServer({
       watcher,
       scheduler: createScheduler(),
       ...{ db, lastSeen, host: '127.0.0.1', port: 0, connectionsPerSecond: 0, onError },
-      log: createProcessLog({ partitions: 1, start: new Map(), onError }),
+      log,
+      intake,
       sockets: createConnections({ max: 1_000, isProxy: () => false }),
       tokens: createTokens('a secret of thirty-two characters'),
+      metrics,
       profiles: createProfiles({ db, onError }),
-      metrics: createIngestMetrics(new Registry()),
     })
   })
   afterAll(async () => {
     await server.close()
+    await intake.close()
     watcher.close()
     await lastSeen.close()
     await db.close()

@@ -1,17 +1,21 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
+import { isUuid } from '../../../db/client.ts'
 import { createLookup } from '../../../db/lookup.ts'
 import { listDevicesByKey } from '../../../db/queries/devices.ts'
 import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
+import { listTrackerConnections, type TrackerConnection } from '../../../ingest/connections/connection.ts'
 import {
   authenticateKey,
   authenticateToken,
+  findByKey,
+  hashDeviceKey,
   isDeviceKey,
   type Publisher,
   toPublisher,
 } from '../../../ingest/identity/authenticate.ts'
 import type { App, Services } from '../../services.ts'
 import { type FailureStatus, type failure, failures } from '../envelope.ts'
-import { forbidden, lacksPermission, RequestError } from '../errors.ts'
+import { forbidden, lacksPermission, notFound, RequestError } from '../errors.ts'
 import { type KnownCallers, readToken } from '../known-callers.ts'
 import { type Access, scopeOf } from '../permissions.ts'
 import type { EnterFlight } from './in-flight.ts'
@@ -32,6 +36,8 @@ declare module 'fastify' {
     access?: Access
     /** Whether a device's key opens the route as well. */
     deviceKey?: boolean
+    /** Whether only the key of the connection in its path opens the route. */
+    connectionKey?: boolean
     /** Whether the token of a tracking link, `?token=`, opens it as well. */
     linkToken?: boolean
     /** The name under which its requests are counted apart from the caller's others, so that many at once delay nothing else. */
@@ -45,6 +51,8 @@ declare module 'fastify' {
     /** The calling user; on routes that a device may call, see `publisher`. */
     caller: Caller
     publisher: Publisher
+    /** The connection of trackers that stands in for a caller. */
+    trackers: TrackerConnection | null
     /** The tracking link that stands in for a caller. */
     link: { id: string } | null
   }
@@ -72,6 +80,7 @@ export function addAuthentication(
 ): void {
   app.decorateRequest('caller')
   app.decorateRequest('publisher')
+  app.decorateRequest('trackers', null)
   app.decorateRequest('link', null)
 
   app.addHook('onRoute', route => {
@@ -81,11 +90,14 @@ export function addAuthentication(
       ...route.schema,
       response: { ...usualFailures(route), ...(route.schema?.response as object) },
       ...({ 'x-permission': access } as object),
-      security: SECURITY[access] ?? [{ bearer: [] }, ...(route.config?.linkToken ? [{ link: [] }] : [])],
+      security: route.config?.connectionKey
+        ? [{ bearer: [] }, { password: [] }, { key: [] }]
+        : (SECURITY[access] ?? [{ bearer: [] }, ...(route.config?.linkToken ? [{ link: [] }] : [])]),
     }
   })
 
   const findDevice = createLookup(hashes => listDevicesByKey(services.db.signIn, hashes))
+  const findTrackers = createLookup(ids => listTrackerConnections(services.db.signIn, services.profiles, ids))
   const findSession = createLookup(ids => findCallers(services.db.signIn, ids))
   const limits = createRateLimits(services.config.rateLimitPerMinute)
   app.addHook('onClose', async () => limits.close())
@@ -149,16 +161,45 @@ export function addAuthentication(
     if (!known.has(hash)) limits.checkStrangers(address)
     const device = await findDevice(hash)
     known.delete(hash)
-    if (device) known.add(hash)
+    if (device) remember(hash)
+    return device
+  }
+
+  function remember(hash: string): void {
+    known.delete(hash)
+    known.add(hash)
     for (const oldest of known) {
       if (known.size <= MAX_KNOWN_KEYS) break
       known.delete(oldest)
     }
-    return device
+  }
+
+  /**
+   * Sets the connection whose key the request holds. Throws 401 if it holds nothing that is valid, and 404 if it is
+   * another caller's: it learns nothing about the connection.
+   */
+  async function enterConnection(request: FastifyRequest): Promise<void> {
+    const { id } = request.params as { id: string }
+    const found = isUuid(id) ? await findTrackers(id.toLowerCase()) : null
+    const connection = found?.way === 'http' ? found : null
+    const keys = readConnectionKeys(request, connection?.headerName)
+    if (!keys.some(key => known.has(hashDeviceKey(key).toString('hex')))) limits.checkStrangers(request.ip)
+    for (const key of keys) {
+      request.trackers = await findByKey(async () => connection, id, key)
+      if (!request.trackers) continue
+      return remember(hashDeviceKey(key).toString('hex'))
+    }
+    const token = keys[0] ?? ''
+    const isCaller = isDeviceKey(token)
+      ? await authenticateKey(hash => findKnownDevice(hash, request.ip), token)
+      : await authenticateToken(findSession, services.tokens, token)
+    if (isCaller) throw notFound('connection')
+    throw new RequestError('unauthorized', 'The key of the connection is required.')
   }
 
   /** Sets the caller or publisher. Throws 401 if there is none. */
   async function authenticate(request: FastifyRequest): Promise<void> {
+    if (request.routeOptions.config.connectionKey) return await enterConnection(request)
     const isApp = request.routeOptions.config.access === 'device'
     const token = isApp ? readAppKey(request) : readBearer(request)
     if (!token)
@@ -180,8 +221,9 @@ export function addAuthentication(
 }
 
 /** Throws 403 if the caller lacks the access that the route requires. */
-function authorize({ caller, routeOptions }: FastifyRequest): void {
+function authorize({ caller, trackers, routeOptions }: FastifyRequest): void {
   const { access, deviceKey, denial } = routeOptions.config
+  if (trackers) return
   if (!caller) {
     if (!deviceKey) throw forbidden('A device key opens only the routes that accept points.')
     return
@@ -221,11 +263,21 @@ function readBearer(request: FastifyRequest): string | undefined {
  * where only an address can be entered.
  */
 function readAppKey(request: FastifyRequest): string | undefined {
-  const header = request.headers.authorization
-  if (header === undefined) {
-    const { token } = request.query as { token?: unknown }
-    return typeof token === 'string' ? token : undefined
-  }
+  const { token } = request.query as { token?: unknown }
+  if (request.headers.authorization === undefined) return typeof token === 'string' ? token : undefined
+  return readPassword(request)
+}
+
+/** The texts of a request that may be the key of a connection, which may name a header of its own. */
+function readConnectionKeys(request: FastifyRequest, headerName: string | null | undefined): string[] {
+  const { key } = request.query as { key?: unknown }
+  const given = headerName ? request.headers[headerName.toLowerCase()] : undefined
+  return [readPassword(request), key, given].filter(one => typeof one === 'string')
+}
+
+/** The bearer token, or the password of Basic under any name. */
+function readPassword(request: FastifyRequest): string | undefined {
+  const header = request.headers.authorization ?? ''
   const basic = /^Basic +(\S+)$/i.exec(header)?.[1]
   if (basic === undefined) return readBearer(request)
   return /^[^:]*:(.*)$/s.exec(Buffer.from(basic, 'base64').toString('utf8'))?.[1]

@@ -61,7 +61,7 @@ export function addBodyTurns(app: App, { scheduler }: Pick<Services, 'scheduler'
   })
 }
 
-const ownerOf = ({ publisher, ip }: FastifyRequest) => publisher?.organizationId ?? ip
+const ownerOf = ({ publisher, trackers, ip }: FastifyRequest) => (publisher ?? trackers)?.organizationId ?? ip
 
 async function readJson(request: FastifyRequest, compressed: Buffer, scheduler: Scheduler): Promise<unknown> {
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(request.headers['content-type'] ?? '')?.[1]

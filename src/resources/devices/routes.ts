@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { isDuplicate } from '../../../db/errors.ts'
 import {
   foldReference,
   listDevicesByReference,
@@ -29,6 +30,7 @@ import { conflict, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { readCertificate } from './certificates.ts'
 import * as operations from './schemas.ts'
 import { describeSetup } from './setup.ts'
 
@@ -83,7 +85,8 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
   })
 
   app.patch('/device/:id', operations.updateDevice, async request => {
-    const { vehicleId, references, ...change } = request.body
+    const { vehicleId, references, certificate: pem, ...change } = request.body
+    const certificate = typeof pem === 'string' ? readCertificate(pem) : pem
     const device = await audited(db, request, async (tx, caller) => {
       const before = await getDevice(tx, request.params.id, caller)
       await checkNamed(tx, caller, request.body)
@@ -91,7 +94,9 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
       if (vehicleId !== undefined && vehicleId !== before.vehicleId) {
         await mountDevice(tx, caller.organizationId, before._id, vehicleId, caller.userId)
       }
-      await updateDevice(tx, caller.organizationId, before._id, change)
+      await updateDevice(tx, caller.organizationId, before._id, { ...change, certificate }).catch(error => {
+        throw isDuplicate(error) ? conflict('Another device has this certificate.', 'not-unique') : error
+      })
       if (references) await setReferences(tx, caller.organizationId, before._id, references)
       return { before, after: found('device', await findDevice(tx, before._id, null)) }
     })

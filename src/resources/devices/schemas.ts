@@ -27,6 +27,7 @@ const device = z.object({
       'The profile that reads its messages: a built-in one by its name; null for the topics of Fieldline alone',
     ),
   references: z.array(text('352093081452251')).describe('What others call it'),
+  certificateExpiresAt: z.date().nullable().describe('Null: it has no certificate'),
   lastSeenAt: z.date().nullable().describe('When it last said anything, to about a minute'),
   isSample,
   createdAt: z.date(),
@@ -109,7 +110,16 @@ export const updateDevice = operation({
   description:
     'Its name, its hub, the profile that reads its messages (open connections follow within a second), what others call it, or the vehicle that it is mounted on from now on. A device is on one vehicle at the most and a vehicle has one device: what was mounted there before is taken off.',
   params,
-  body: newDevice.partial(),
+  body: newDevice
+    .extend({
+      certificate: z
+        .string()
+        .max(16 * 1024)
+        .nullable()
+        .describe('PEM: over TLS a client that shows it is this device, without a password. Null removes it')
+        .meta({ examples: [null] }),
+    })
+    .partial(),
   response: { 200: success(device), ...failures(409) },
 })
 

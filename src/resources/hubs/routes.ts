@@ -38,7 +38,8 @@ export function hubRoutes(app: App, { db }: Services): void {
     const { id } = request.params
     await audited(db, request, async (tx, { hubIds }) => {
       const before = found('hub', await findHub(tx, id, hubIds))
-      const bound = 'Teams, vehicles, devices or tasks are still bound to this hub. Move them first.'
+      const bound =
+        'Teams, vehicles, devices, connections or tasks are still bound to this hub. Move them first.'
       await unreferenced(bound, () => deleteHub(tx, id))
       return { before, after: null }
     })

@@ -80,7 +80,7 @@ export const deleteHub = operation({
   access: 'delete/hub',
   tags,
   summary: 'Delete a hub',
-  description: 'Possible once no team, vehicle, device or task is bound to it.',
+  description: 'Possible once no team, vehicle, device, connection or task is bound to it.',
   params,
   response: { 200: deleted, ...failures(409) },
 })

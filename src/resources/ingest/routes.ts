@@ -1,12 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AppRequest, appendAppRequest } from '../../../ingest/app-requests.ts'
+import type { TrackerConnection } from '../../../ingest/connections/connection.ts'
+import { takeRequest } from '../../../ingest/connections/requests.ts'
 import { type Fields, type Format, NoPoint } from '../../../ingest/formats/format.ts'
 import { FORMATS } from '../../../ingest/formats/table.ts'
+import type { TrackerMessage } from '../../../ingest/profiles/profile.ts'
 import { RequestError } from '../../http/errors.ts'
 import { unpackBody } from '../../http/plugins/bodies.ts'
 import { parseQuery } from '../../http/plugins/strict-inputs.ts'
 import type { App, Services } from '../../services.ts'
-import { appOperations, FORM_BYTES } from './schemas.ts'
+import { appOperations, connectionOperations, FORM_BYTES } from './schemas.ts'
 import { createTeam } from './team.ts'
 
 interface Body {
@@ -22,7 +25,7 @@ declare module 'fastify' {
 }
 
 /** The endpoints for common phone apps: every format of the table that uses HTTP. */
-export function ingestRoutes(app: App, { db, log, metrics, scheduler }: Services): void {
+export function ingestRoutes(app: App, { db, log, metrics, scheduler, intake }: Services): void {
   const findTeam = createTeam(db)
   // Bodies of any media type are read as bytes: an unreadable one is recorded as a rejection, and the request succeeds.
   app.register(async scope => {
@@ -65,6 +68,18 @@ export function ingestRoutes(app: App, { db, log, metrics, scheduler }: Services
       scope.post(`/ingest/${name}`, operations.post, handler)
       if (http.fields) scope.get(`/ingest/${name}`, operations.get, handler)
     }
+
+    const takeMessage = async (request: FastifyRequest, reply: FastifyReply) => {
+      if (request.method === 'HEAD') return reply.send('')
+      if (!log || !intake || log.full)
+        throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
+      const message = readTrackerMessage(request)
+      if (!(await takeRequest(intake, request.trackers as TrackerConnection, message)))
+        throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
+      return reply.send({})
+    }
+    scope.post('/ingest/connection/:id', connectionOperations.post, takeMessage)
+    scope.get('/ingest/connection/:id', connectionOperations.get, takeMessage)
   })
 }
 
@@ -98,6 +113,15 @@ function isJson({ sentType }: FastifyRequest, body: Buffer): boolean {
   if (body.length === 0) return false
   if (/^(\xef\xbb\xbf)?\s*[[{]/.test(body.toString('latin1', 0, 64))) return true
   return /^application\/([\w.-]+\+)?json\b/i.test(sentType)
+}
+
+/** A request of a tracker's platform. Fields of a form, and of the address, are read by the profile as well. */
+function readTrackerMessage(request: FastifyRequest): TrackerMessage {
+  const { body } = (request.body ?? { body: Buffer.alloc(0) }) as Body
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(request.sentType) && body.length <= FORM_BYTES
+  const form = isForm && !isJson(request, body) ? parseQuery(body.toString('utf8').trim()) : {}
+  const { key: _, ...query } = { ...(request.query as Fields), ...form }
+  return { payload: body, topic: null, clientId: null, username: null, query }
 }
 
 /** The key is stored neither with a point nor with a rejection. */

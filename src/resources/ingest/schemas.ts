@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AppField, OverHttp } from '../../../ingest/formats/format.ts'
-import { text } from '../../http/envelope.ts'
+import { pathId, text } from '../../http/envelope.ts'
 import { FORM, operation } from '../../http/operation.ts'
 
 /** The same as for our own requests with points. */
@@ -58,4 +58,47 @@ export function appOperations(http: OverHttp) {
     post: { ...posted, schema: { ...posted.schema, consumes }, bodyLimit: MAX_BYTES },
     get: operation(promised, config),
   }
+}
+
+const message = {
+  access: 'device' as const,
+  tags: ['Connections'],
+  summary: 'Send a message of a tracker to a connection',
+  description: `For platforms that send requests of their own. The connection's key is the bearer token, Basic's password under any name,
+\`?key=\`, or the header that \`headerName\` names. Answered when the points of the message are durable or rejected.`,
+  params: z.object({ id: pathId }),
+  // Platforms put values of their own into the address.
+  querystring: z.looseObject({
+    key: z
+      .unknown()
+      .optional()
+      .describe('The key, for platforms that send no header')
+      .meta({ type: 'string' }),
+  }),
+  response: { 200: z.object({}).describe('Durable, or rejected') },
+}
+const connectionConfig = { connectionKey: true, role: 'ingest', gzip: true, idempotencyKey: false } as const
+const posted = operation(
+  {
+    ...message,
+    body: z.unknown().meta({
+      type: 'object',
+      additionalProperties: true,
+      examples: [{ lat: 52.52, lon: 13.405, device: '860000000000001' }],
+    }),
+  },
+  connectionConfig,
+)
+
+/** The operations of a connection of the kind http. */
+export const connectionOperations = {
+  post: {
+    ...posted,
+    schema: { ...posted.schema, consumes: ['application/json', FORM] },
+    bodyLimit: MAX_BYTES,
+  },
+  get: operation(
+    { ...message, summary: 'Send a message of a tracker in the address', response: message.response },
+    connectionConfig,
+  ),
 }

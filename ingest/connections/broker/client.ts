@@ -1,0 +1,382 @@
+import type { Duplex } from 'node:stream'
+import { generate, type Packet, parser } from 'mqtt-packet'
+import type { Scheduler } from '../../../fair/scheduler.ts'
+import type { Log } from '../../../stream/log.ts'
+import { type Ack, AckQueue } from '../../mqtt/ack-queue.ts'
+import { MAX_PACKET_BYTES, MAX_UNREAD_BYTES, TURN_MS } from '../../mqtt/limits.ts'
+import type { TrackerMessage } from '../../profiles/profile.ts'
+import type { TrackerConnection } from '../connection.ts'
+import type { Intake, Sender, Taken } from '../intake.ts'
+import { BrokerFault, farewell, refusal, WrongVersion } from './faults.ts'
+import { BrokenFrame, type Frame, Frames } from './frames.ts'
+import type { BrokerSettings } from './settings.ts'
+
+/**
+ * One connection to another broker, where Fieldline is the client. It signs in, subscribes, and acknowledges each
+ * message in its order once the intake has stored it. The acknowledgement is written to the stream from which the
+ * message came, and to no other: after a reconnection the same packet identifier may be another message.
+ *
+ * While much waits to be stored, nothing is read. So a PINGRESP may be unread as well, and the broker's silence counts
+ * only while the stream is read; PINGREQ is sent all the time. A connection never comes back: its holder opens another.
+ */
+export interface ClientServices {
+  intake: Intake
+  log: Log
+  scheduler: Scheduler
+}
+
+const KEEPALIVE_S = 30
+const PING_EVERY_MS = 15_000
+const SILENT_MS = 45_000
+/** From opening the stream to the CONNACK, and from there to the SUBACK. */
+const ANSWER_WITHIN_MS = 10_000
+/** How long the broker keeps the session while we are away, where it lets a client choose. */
+const SESSION_S = 30 * 24 * 3600
+/** Messages of QoS 1 that the broker may send before an acknowledgement. */
+const RECEIVE_MAXIMUM = 1_000
+const MAX_GROUP = 500
+const PINGREQ = Buffer.from([0xc0, 0])
+const CONNACK = 2
+
+export class BrokerClient {
+  readonly #stream: Duplex
+  readonly #connection: TrackerConnection
+  readonly #settings: BrokerSettings
+  readonly #version: 4 | 5
+  readonly #services: ClientServices
+  readonly #onState: (connected: boolean) => void
+  readonly #onEnd: (error: unknown) => void
+  readonly #frames = new Frames()
+  readonly #acks = new AckQueue()
+  readonly #sender: Sender = { ended: false }
+  readonly #parser: ReturnType<typeof parser>
+  readonly #timers: NodeJS.Timeout[] = []
+  /** The topics of an earlier connection to unsubscribe from. */
+  readonly #formerTopics: readonly string[]
+  readonly #stopListening: () => void
+  #packet: Packet | null = null
+  #deadline: NodeJS.Timeout | undefined
+  #isSignedIn = false
+  #isWaiting = false
+  #isPaused = false
+  #hasEnded = false
+  #lastHeard = performance.now()
+  #group: { acks: Ack[]; taken: Taken[] } | null = null
+
+  constructor(options: {
+    stream: Duplex
+    connection: TrackerConnection
+    settings: BrokerSettings
+    version: 4 | 5
+    formerTopics: readonly string[]
+    services: ClientServices
+    /** Called when the broker has accepted the subscription. */
+    onState: (connected: boolean) => void
+    /** Called once. */
+    onEnd: (error: unknown) => void
+  }) {
+    const { stream, version, services } = options
+    this.#stream = stream
+    this.#connection = options.connection
+    this.#settings = options.settings
+    this.#version = version
+    this.#services = services
+    this.#onState = options.onState
+    this.#onEnd = options.onEnd
+    this.#formerTopics = options.formerTopics
+    this.#parser = parser({ protocolVersion: version })
+    this.#parser.on('packet', packet => {
+      this.#packet = packet
+    })
+    this.#parser.on('error', () => {
+      this.#packet = null
+    })
+    stream.on('data', chunk => this.#read(chunk))
+    stream.on('error', (error: NodeJS.ErrnoException) =>
+      this.#end(this.#isHangUp(error) ? this.#hangUp() : error),
+    )
+    stream.on('close', () => this.#end(this.#hangUp()))
+    this.#stopListening = services.log.onFull(() => this.#updateReading())
+    this.#timers.push(setInterval(() => this.#ping(), PING_EVERY_MS))
+    this.#expect('The broker does not answer.')
+    stream.write(this.#connectPacket())
+  }
+
+  /** Says goodbye; what is not acknowledged comes again to the next connection. `forget` also ends the session. */
+  close({ forget }: { forget: boolean }): void {
+    if (this.#hasEnded) return
+    if (this.#isSignedIn) {
+      if (forget) this.#unsubscribe(this.#settings.topics)
+      const properties = forget && this.#version === 5 ? { properties: { sessionExpiryInterval: 0 } } : {}
+      this.#stream.write(generate({ cmd: 'disconnect', ...properties }, { protocolVersion: this.#version }))
+    }
+    this.#end(null)
+  }
+
+  #isHangUp({ code }: NodeJS.ErrnoException): boolean {
+    return code === 'ECONNRESET' || code === 'EPIPE'
+  }
+
+  /** A broker that does not know version 5 may answer its CONNECT by closing. */
+  #hangUp(): BrokerFault {
+    const sentence = 'The broker closed the connection.'
+    return this.#isSignedIn || this.#version === 4 ? new BrokerFault(sentence) : new WrongVersion(sentence)
+  }
+
+  #connectPacket(): Buffer {
+    const { broker, secrets, clientId } = this.#settings
+    const { username } = broker
+    const properties = {
+      sessionExpiryInterval: SESSION_S,
+      receiveMaximum: RECEIVE_MAXIMUM,
+      maximumPacketSize: MAX_PACKET_BYTES,
+    }
+    return generate(
+      {
+        cmd: 'connect',
+        protocolId: 'MQTT',
+        protocolVersion: this.#version,
+        clean: false,
+        clientId,
+        keepalive: KEEPALIVE_S,
+        ...(username !== null && { username }),
+        // [MQTT-3.1.2-22]: version 3.1.1 has no password without a user name.
+        ...(secrets.password !== null && {
+          username: username ?? '',
+          password: Buffer.from(secrets.password),
+        }),
+        ...(this.#version === 5 && { properties }),
+      },
+      { protocolVersion: this.#version },
+    )
+  }
+
+  #expect(sentence: string): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = setTimeout(() => this.#end(new BrokerFault(sentence)), ANSWER_WITHIN_MS)
+  }
+
+  #ping(): void {
+    if (!this.#isSignedIn) return
+    const silent = performance.now() - this.#lastHeard > SILENT_MS
+    if (silent && !this.#isPaused) this.#end(new BrokerFault('The broker does not answer any more.'))
+    if (this.#stream.writableLength > MAX_UNREAD_BYTES)
+      this.#end(new BrokerFault('The broker does not read what it is sent.'))
+    if (!this.#hasEnded) this.#stream.write(PINGREQ)
+  }
+
+  #end(error: unknown): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#sender.ended = true
+    clearTimeout(this.#deadline)
+    for (const timer of this.#timers) clearInterval(timer)
+    this.#stopListening()
+    // The end of a stream that closes by itself is no error any more.
+    this.#stream.on('error', () => {})
+    if (error === null) this.#stream.end()
+    const stream = this.#stream
+    setTimeout(() => stream.destroy(), error === null ? 500 : 0).unref()
+    this.#onEnd(error)
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#hasEnded) return
+    this.#lastHeard = performance.now()
+    this.#frames.add(chunk)
+    this.#waitForTurn()
+    this.#updateReading()
+  }
+
+  /** Handles packets in the organization's turns, so that a busy broker delays nobody else. */
+  #waitForTurn(): void {
+    if (this.#isWaiting || this.#hasEnded) return
+    this.#isWaiting = true
+    this.#services.scheduler.enter(this.#connection.organizationId, () => {
+      if (this.#advance()) return true
+      this.#isWaiting = false
+      this.#updateReading()
+      return false
+    })
+  }
+
+  /** Handles packets for a moment. Returns whether more are ready. */
+  #advance(): boolean {
+    const until = performance.now() + TURN_MS
+    try {
+      while (!this.#hasEnded && !this.#isOver) {
+        // What is no broker at all says something else, and perhaps no whole packet.
+        if (!this.#isSignedIn && (this.#frames.nextKind ?? CONNACK) !== CONNACK)
+          throw new BrokenFrame('another answer than CONNACK')
+        const frame = this.#frames.next()
+        if (!frame) return false
+        this.#handle(frame)
+        if (performance.now() >= until) return true
+      }
+    } catch (error) {
+      const known = error instanceof BrokerFault
+      this.#end(
+        known || !(error instanceof BrokenFrame)
+          ? error
+          : new BrokerFault(`The broker breaks a rule of MQTT: ${error.message}.`),
+      )
+    } finally {
+      this.#store()
+    }
+    return false
+  }
+
+  get #isOver(): boolean {
+    return this.#acks.over || this.#services.log.full
+  }
+
+  #updateReading(): void {
+    if (this.#hasEnded) return
+    const paused = this.#isOver || this.#frames.length > MAX_PACKET_BYTES
+    if (!this.#isOver && this.#frames.length > 0 && !this.#isWaiting && this.#isPaused) this.#waitForTurn()
+    if (paused === this.#isPaused) return
+    this.#isPaused = paused
+    if (paused) this.#stream.pause()
+    else {
+      this.#lastHeard = performance.now()
+      this.#stream.resume()
+    }
+  }
+
+  #handle(frame: Frame): void {
+    if ('tooLarge' in frame) {
+      this.#skip(frame)
+      return
+    }
+    if (!this.#isSignedIn) {
+      this.#signIn(frame.bytes)
+      return
+    }
+    const packet = this.#parse(frame.bytes)
+    switch (packet.cmd) {
+      case 'publish':
+        this.#take(packet.topic, packet.payload as Buffer, packet, frame.bytes.length)
+        return
+      case 'suback':
+        this.#subscribed(packet.granted as (number | { reasonCode?: number })[])
+        return
+      case 'disconnect':
+        throw farewell(packet.reasonCode ?? 0)
+      default:
+    }
+  }
+
+  #parse(bytes: Buffer): Packet {
+    this.#packet = null
+    this.#parser.parse(bytes)
+    const packet = this.#packet as Packet | null
+    if (!packet) throw new BrokenFrame('a packet that cannot be read')
+    return packet
+  }
+
+  #signIn(bytes: Buffer): void {
+    // A broker of version 3.1.1 answers a CONNECT of version 5 in its own way, with two bytes.
+    const isOlder = bytes.length === 4
+    const code = bytes[3] ?? 0
+    if (code !== 0) throw refusal(code, isOlder && this.#version === 5 && code < 0x80 ? 4 : this.#version)
+    this.#isSignedIn = true
+    this.#expect('The broker does not answer the subscription.')
+    this.#unsubscribe(this.#formerTopics)
+    const subscriptions = this.#settings.topics.map(topic => ({
+      topic,
+      qos: 1 as const,
+      nl: false,
+      rap: false,
+      rh: 0,
+    }))
+    this.#stream.write(
+      generate({ cmd: 'subscribe', messageId: 1, subscriptions }, { protocolVersion: this.#version }),
+    )
+  }
+
+  #unsubscribe(topics: readonly string[]): void {
+    if (topics.length === 0) return
+    this.#stream.write(
+      generate(
+        { cmd: 'unsubscribe', messageId: 2, unsubscriptions: [...topics] },
+        { protocolVersion: this.#version },
+      ),
+    )
+  }
+
+  #subscribed(granted: readonly (number | { reasonCode?: number })[]): void {
+    const codes = granted.map(one => (typeof one === 'number' ? one : (one.reasonCode ?? 0)))
+    const refused = codes.findIndex(code => code >= 0x80)
+    if (refused !== -1)
+      throw new BrokerFault(`The broker refuses the subscription to ${this.#settings.topics[refused]}.`)
+    clearTimeout(this.#deadline)
+    this.#onState(true)
+  }
+
+  #take(
+    topic: string,
+    payload: Buffer,
+    { qos, messageId = 0 }: { qos: 0 | 1 | 2; messageId?: number | undefined },
+    length: number,
+  ): void {
+    const message: TrackerMessage = { payload, topic, clientId: null, username: null, query: null }
+    // An empty message clears a retained one.
+    if (payload.length === 0) {
+      this.#acknowledgeAtOnce(topic, { qos, messageId }, length)
+      return
+    }
+    const taken = this.#services.intake.read(this.#connection, message)
+    const ack = this.#acks.add(
+      { qos, messageId, length, topic, payload },
+      Math.max(1, taken.read.positions.length),
+    )
+    this.#group ??= { acks: [], taken: [] }
+    this.#group.acks.push(ack)
+    this.#group.taken.push(taken)
+    if (this.#group.taken.length >= MAX_GROUP) this.#store()
+  }
+
+  #acknowledgeAtOnce(
+    topic: string,
+    { qos, messageId }: { qos: 0 | 1 | 2; messageId: number },
+    length: number,
+  ): void {
+    this.#acks.add({ qos, messageId, length, topic, payload: Buffer.alloc(0) }, 0)
+    this.#flush()
+  }
+
+  /** A message that is too large is rejected, and acknowledged so that it does not come again. */
+  #skip({ topic, qos, messageId, length }: Extract<Frame, { tooLarge: true }>): void {
+    const { journal } = this.#services.intake
+    const sentence = `The broker sent a message of ${length} bytes to ${topic.slice(0, 100)}; at most ${MAX_PACKET_BYTES} are read.`
+    journal.complain(this.#connection, sentence)
+    journal.note(
+      this.#connection,
+      { payload: Buffer.alloc(0), topic, clientId: null, username: null, query: null },
+      this.#services.intake.now(),
+      { points: 0, skipped: null, rejected: [{ reason: 'too-many', message: sentence }] },
+    )
+    this.#acknowledgeAtOnce(topic, { qos, messageId }, 0)
+  }
+
+  /** Stores the messages that were read together, and acknowledges them then. */
+  #store(): void {
+    const group = this.#group
+    if (!group || this.#hasEnded) return
+    this.#group = null
+    this.#services.intake.store(this.#connection, group.taken, this.#sender, 'broker').then(
+      () => {
+        for (const ack of group.acks) ack.durable = true
+        this.#flush()
+      },
+      () => this.#end(new BrokerFault('The messages could not be stored.')),
+    )
+  }
+
+  #flush(): void {
+    if (this.#hasEnded) return
+    const answers = this.#acks.takeDurable()
+    if (answers.length > 0) this.#stream.write(answers)
+    this.#updateReading()
+  }
+}

@@ -1,0 +1,281 @@
+import type { Database } from '../../db/client.ts'
+import { timeOfDay } from '../../db/clock.ts'
+import { isAway } from '../../db/errors.ts'
+import { foldReference, type ReferencedDevice } from '../../db/queries/device-references.ts'
+import type { UnknownReference } from '../../db/queries/unknown-references.ts'
+import { retry } from '../../db/retry.ts'
+import type { MessageOutcome } from '../../db/schema/connections.ts'
+import type { Log, Source, Subject } from '../../stream/log.ts'
+import { type Entry, NO_OUTCOMES, type Outcomes } from '../../stream/point.ts'
+import { rejectPayload, validate } from '../decode.ts'
+import { NoPoint } from '../formats/format.ts'
+import type { ConnectionCredential } from '../identity/authenticate.ts'
+import type { LastSeen } from '../last-seen.ts'
+import type { IngestMetrics, Protocol } from '../metrics.ts'
+import type { ReadMessage, TrackerMessage } from '../profiles/profile.ts'
+import type { TrackerConnection } from './connection.ts'
+import { createJournal, type Journal } from './journal.ts'
+import { createReferences } from './references.ts'
+import { createUnknowns } from './unknowns.ts'
+
+/**
+ * What comes over connections, whichever way: a message is read by the profile, its points go to the devices that it
+ * names, and it is done when all of them are durable or rejected. Points of references that no device has are kept in
+ * the database instead (`unknowns.ts`).
+ */
+export interface Intake {
+  /** Reads a message; takes some microseconds. */
+  read(connection: Pick<TrackerConnection, 'profile'>, message: TrackerMessage): Taken
+  /**
+   * Stores messages that were read. Resolves when all of them are durable or rejected; rejects if `sender` ends before,
+   * or the log or database does not take them. Storing them again changes nothing.
+   */
+  store(
+    connection: ConnectionCredential,
+    taken: readonly Taken[],
+    sender: Sender,
+    protocol: Protocol,
+  ): Promise<void>
+  readonly journal: Journal
+  /** Our clock, in milliseconds since 1970. */
+  now(): number
+  close(): Promise<void>
+}
+
+/** A message that was read. */
+export interface Taken {
+  message: TrackerMessage
+  receivedAt: number
+  read: ReadMessage
+}
+
+/** Where messages come from; setting `ended` drops those that still wait for the log. */
+export interface Sender {
+  ended: boolean
+}
+
+const MAX_REFERENCE = 128
+const RETRY_FIRST_MS = 100
+const RETRY_MAX_MS = 2_000
+const MAX_NOTED_REJECTIONS = 5
+const NAMELESS = new NoPoint('bad-shape', 'The message names no device.')
+
+/** Of a connection whose profile this version does not have. */
+const UNREAD: ReadMessage = {
+  reference: null,
+  positions: [],
+  skipped: null,
+  unreadable: new NoPoint('bad-shape', 'There is no profile any more that reads the message.'),
+}
+
+/** A message on its way: what has become of its positions so far. */
+interface Handled {
+  taken: Taken
+  outcome: MessageOutcome
+  entries: Entry[]
+}
+
+export function createIntake(options: {
+  db: Database
+  log: Log
+  metrics: IngestMetrics
+  lastSeen: Pick<LastSeen, 'see'>
+  onError: (error: unknown, doing: string) => void
+}): Intake {
+  const { db, log, metrics, lastSeen } = options
+  const references = createReferences(db)
+  const unknowns = createUnknowns(db)
+  const journal = createJournal(options)
+  let closed = false
+  /** The places of connections in the log's turns; subjects have numbers from 1. */
+  const senders = new Map<string, number>()
+
+  function senderOf({ id }: ConnectionCredential): number {
+    const number = senders.get(id) ?? -1 - senders.size
+    senders.set(id, number)
+    return number
+  }
+
+  /** Messages wait while the database is away, as points wait for the log, until it is back or their sender ends. */
+  const untilThere = <T>(sender: Sender, work: () => Promise<T>): Promise<T> =>
+    retry(work, {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again: error => isAway(error) && !sender.ended && !closed,
+    })
+
+  async function append(
+    connection: ConnectionCredential,
+    entries: readonly Entry[],
+    devices: Iterable<ReferencedDevice>,
+    sender: Sender,
+    protocol: Protocol,
+  ): Promise<Outcomes> {
+    if (entries.length === 0) return NO_OUTCOMES
+    const { organizationId } = connection
+    const subjects: Subject[] = []
+    for (const { id, subject } of devices) subjects.push({ kind: 'device', id, organizationId, subject })
+    const source: Source = {
+      get ended() {
+        return sender.ended
+      },
+      subjects,
+      sender: senderOf(connection),
+    }
+    const begun = performance.now()
+    metrics.received(protocol, entries)
+    metrics.waiting(protocol, entries.length)
+    try {
+      const outcomes = await log.append(entries, source)
+      metrics.acknowledged(protocol, entries.length, (performance.now() - begun) / 1000)
+      return outcomes
+    } finally {
+      metrics.waiting(protocol, -entries.length)
+    }
+  }
+
+  return {
+    journal,
+    now: timeOfDay,
+
+    read(connection, message) {
+      const receivedAt = timeOfDay()
+      return { message, receivedAt, read: connection.profile.reader?.read(message, receivedAt) ?? UNREAD }
+    },
+
+    async store(connection, taken, sender, protocol) {
+      const named = taken.flatMap(({ read }) => listReferences(read))
+      const devices = new Map(
+        await untilThere(sender, () => references.find(connection.organizationId, named)),
+      )
+      const handled = taken.map(one => ({ taken: one, outcome: newOutcome(one), entries: [] as Entry[] }))
+      const unknown = new Map<string, Waiting>()
+      for (const one of handled) sortOut(one, devices, unknown)
+      for (const { id } of devices.values()) lastSeen.see({ kind: 'device', id })
+      const entriesOf = () => handled.flatMap(({ entries }) => entries)
+      const known = append(connection, entriesOf(), devices.values(), sender, protocol)
+      // It is awaited below, where it may already have failed.
+      known.catch(() => {})
+      let late: Outcomes = NO_OUTCOMES
+      if (unknown.size > 0) {
+        const kept = [...unknown.values()].map(one => one.kept)
+        const found = await untilThere(sender, () => unknowns.keep(connection, kept))
+        const entries = [...unknown].flatMap(([folded, waiting]) => settle(waiting, found.get(folded)))
+        late = await append(connection, entries, found.values(), sender, protocol)
+      }
+      const outcomes = await known
+      for (const one of handled) {
+        countStored(one, outcomes, late)
+        journal.note(connection, one.taken.message, one.taken.receivedAt, one.outcome)
+      }
+    },
+
+    async close() {
+      closed = true
+      references.close()
+      await journal.close()
+    },
+  }
+}
+
+/** A reference that no device has, and the positions that wait for it. */
+interface Waiting {
+  kept: UnknownReference
+  from: Set<Handled>
+  /** With their messages; the subject is set when a device is found after all. */
+  entries: { entry: Entry; of: Handled }[]
+}
+
+function newOutcome({ read }: Taken): MessageOutcome {
+  return { points: 0, skipped: read.skipped, rejected: [] }
+}
+
+const toReference = (text: string | null): string | null => {
+  const reference = text?.replaceAll('\0', '').trim().toWellFormed() ?? ''
+  return reference === '' || reference.length > MAX_REFERENCE ? null : reference
+}
+
+function listReferences(read: ReadMessage): string[] {
+  const all = [read.reference, ...read.positions.map(({ reference }) => reference)]
+  return all.map(toReference).filter(reference => reference !== null)
+}
+
+/** Divides a message's positions among the devices that are known and the references that are not. */
+function sortOut(
+  one: Handled,
+  devices: ReadonlyMap<string, ReferencedDevice>,
+  unknown: Map<string, Waiting>,
+): void {
+  const { message, receivedAt, read } = one.taken
+  const arrivalOf = (subject: number) => ({ subject, receivedAt, topic: message.topic })
+  const place = (reference: string | null, toEntry: (subject: number) => Entry) => {
+    if (reference === null) return note(one, toEntry(0), NAMELESS)
+    const device = devices.get(foldReference(reference))
+    if (device) return void one.entries.push(toEntry(device.subject))
+    wait(one, reference, toEntry(0), unknown)
+  }
+  if (read.unreadable) {
+    const why = read.unreadable
+    const reference = toReference(read.reference)
+    const toEntry = (subject: number) => rejectPayload(why, message.payload, arrivalOf(subject))
+    if (reference === null) note(one, toEntry(0), why)
+    else place(reference, toEntry)
+    return
+  }
+  for (const { reference, value, index, fix } of read.positions)
+    place(toReference(reference ?? read.reference), subject =>
+      validate(value, fix, arrivalOf(subject), index),
+    )
+}
+
+/** Notes a position that belongs to nobody: its own fault is said before that of having no device. */
+function note({ outcome }: Handled, entry: Entry, why: NoPoint): void {
+  const { reason, message } = entry.kind === 'rejection' ? entry : why
+  reject(outcome, reason, message)
+}
+
+function reject(outcome: MessageOutcome, reason: string, message: string): void {
+  if (outcome.rejected.length < MAX_NOTED_REJECTIONS) outcome.rejected.push({ reason, message })
+}
+
+function wait(one: Handled, reference: string, entry: Entry, unknown: Map<string, Waiting>): void {
+  const folded = foldReference(reference)
+  const { receivedAt } = one.taken
+  const waiting = unknown.get(folded) ?? {
+    kept: { reference, messages: 0, lastMessageAt: receivedAt, points: [] },
+    from: new Set(),
+    entries: [],
+  }
+  unknown.set(folded, waiting)
+  if (!waiting.from.has(one)) waiting.kept.messages++
+  waiting.from.add(one)
+  waiting.kept.lastMessageAt = Math.max(waiting.kept.lastMessageAt, receivedAt)
+  waiting.entries.push({ entry, of: one })
+  if (entry.kind !== 'point') return
+  const { kind: _, subject: __, ...point } = entry
+  waiting.kept.points.push(point)
+}
+
+/** The entries for the log of a reference that has a device after all; else its messages are rejected. */
+function settle({ kept, from, entries }: Waiting, device: ReferencedDevice | undefined): Entry[] {
+  if (!device) {
+    const message = `No device has the reference ${kept.reference}.`
+    for (const { outcome } of from) reject(outcome, 'unknown-device', message)
+    return []
+  }
+  return entries.map(({ entry, of }) => {
+    const owned = { ...entry, subject: device.subject }
+    of.entries.push(owned)
+    return owned
+  })
+}
+
+/** Counts a message's stored points, and what was rejected of it. */
+function countStored({ entries, outcome }: Handled, outcomes: Outcomes, late: Outcomes): void {
+  for (const entry of entries) {
+    const stored = outcomes.get(entry) ?? late.get(entry)
+    if (entry.kind === 'rejection') reject(outcome, entry.reason, entry.message)
+    else if (stored?.kind === 'rejected') reject(outcome, stored.reason, stored.message)
+    else outcome.points++
+  }
+}

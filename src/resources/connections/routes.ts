@@ -1,0 +1,205 @@
+import { newId, type Queryable } from '../../../db/client.ts'
+import {
+  CONNECTION_SORTS,
+  type Connection,
+  deleteConnection,
+  findConnection,
+  findConnectionSecrets,
+  insertConnection,
+  listConnections,
+  updateConnection,
+  updateConnectionKey,
+} from '../../../db/queries/connections.ts'
+import { listKnownHubs } from '../../../db/queries/hubs.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
+import { listMessages } from '../../../db/queries/tracker-messages.ts'
+import { listKnownProfiles } from '../../../db/queries/tracker-profiles.ts'
+import { adoptReferences, listUnknown } from '../../../db/queries/unknown-references.ts'
+import { createConnectionKey, createDeviceKey } from '../../../ingest/identity/authenticate.ts'
+import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
+import { audited, record } from '../../http/audit.ts'
+import { created, ok } from '../../http/envelope.ts'
+import { found, invalid, lacksPermission } from '../../http/errors.ts'
+import { listed, listedWhole, readPageRequest } from '../../http/lists.ts'
+import { scopeOf } from '../../http/permissions.ts'
+import { checkReferences } from '../../http/references.ts'
+import type { App, Services } from '../../services.ts'
+import { changeBroker, checkBroker } from './broker-settings.ts'
+import * as operations from './schemas.ts'
+import { createBrokerSecrets } from './secrets.ts'
+
+export function connectionRoutes(app: App, { db, config }: Services): void {
+  const sealed = createBrokerSecrets(config.jwtSecret)
+
+  app.get('/connections', operations.listConnections, async ({ caller, query }) => {
+    const page = readPageRequest(query, CONNECTION_SORTS)
+    return listed(
+      await db.tenant(caller.organizationId, tx => listConnections(tx, caller.hubIds, page)),
+      query,
+    )
+  })
+
+  app.get('/connection/:id', operations.getConnection, async ({ caller, params }) =>
+    ok(await db.tenant(caller.organizationId, tx => getConnection(tx, params.id, caller))),
+  )
+
+  app.post('/connection', operations.createConnection, async (request, reply) => {
+    const { broker: given, profileId, ...rest } = request.body
+    const { key, hash } = createConnectionKey()
+    const id = newId()
+    await audited(db, request, async (tx, caller) => {
+      checkKind(rest.kind, { headerName: rest.headerName, broker: given })
+      if (rest.kind === 'broker' && !given) throw invalid('broker', 'This is missing.', 'required')
+      await checkMayUse(tx, caller, { ...rest, profileId })
+      const { password = null, clientKey = null, ...broker } = given ?? {}
+      const secrets = { password, clientKey }
+      if (given) checkBroker({ ...given, ...broker }, secrets)
+      await insertConnection(tx, {
+        ...rest,
+        ...profileOf(profileId),
+        id,
+        organizationId: caller.organizationId,
+        keyHash: hash,
+        broker: given && (broker as typeof given),
+        secrets: sealed.seal(secrets, id),
+      })
+      return { before: null, after: settingsOf(await getConnection(tx, id)) }
+    })
+    const connection = await db.tenant(request.caller.organizationId, tx => getConnection(tx, id))
+    return created(reply, { ...connection, key }, 'Connection created')
+  })
+
+  app.patch('/connection/:id', operations.updateConnection, async request => {
+    const { broker: given, profileId, ...change } = request.body
+    const { id } = request.params
+    await audited(db, request, async (tx, caller) => {
+      const before = await getConnection(tx, id, caller)
+      checkKind(before.kind, { headerName: change.headerName ?? null, broker: given ?? null })
+      await checkMayUse(tx, caller, { ...change, profileId }, before)
+      await updateConnection(tx, caller.organizationId, id, {
+        ...change,
+        ...(profileId === undefined ? {} : profileOf(profileId)),
+        ...(given && before.broker ? await changed(tx, id, before.broker, given) : {}),
+      })
+      return { before: settingsOf(before), after: settingsOf(await getConnection(tx, id)) }
+    })
+    const connection = await db.tenant(request.caller.organizationId, tx => getConnection(tx, id))
+    return ok(connection, 'Connection changed')
+  })
+
+  async function changed(
+    tx: Queryable,
+    id: string,
+    before: NonNullable<Connection['broker']>,
+    given: Parameters<typeof changeBroker>[1],
+  ) {
+    const stored = await findConnectionSecrets(tx, id)
+    // Secrets that cannot be opened any more are gone.
+    const secrets = sealed.open(stored, id) ?? { password: null, clientKey: null }
+    const after = changeBroker({ broker: before, secrets }, given)
+    checkBroker(after.broker, after.secrets)
+    return { broker: after.broker, secrets: sealed.seal(after.secrets, id) }
+  }
+
+  app.post('/connection/:id/rotate-key', operations.rotateKey, async request => {
+    const { key, hash } = createConnectionKey()
+    const { id } = request.params
+    const rotate = async (tx: Queryable, caller: Caller) => {
+      const before = settingsOf(await getConnection(tx, id, caller))
+      await updateConnectionKey(tx, caller.organizationId, id, hash)
+      return { before, after: settingsOf(await getConnection(tx, id)) }
+    }
+    await audited(db, request, rotate, 'rotate-key')
+    const connection = await db.tenant(request.caller.organizationId, tx => getConnection(tx, id))
+    return ok({ ...connection, key }, 'Key replaced')
+  })
+
+  app.delete('/connection/:id', operations.deleteConnection, async request => {
+    const { id } = request.params
+    await audited(db, request, async (tx, caller) => {
+      const before = settingsOf(await getConnection(tx, id, caller))
+      await deleteConnection(tx, caller.organizationId, id)
+      return { before, after: null }
+    })
+    return ok({ _id: id }, 'Connection deleted')
+  })
+
+  app.get('/connection/:id/unknown', operations.listUnknown, async ({ caller, params }) => {
+    const references = await db.tenant(caller.organizationId, async tx => {
+      const { _id } = await getConnection(tx, params.id, caller)
+      return listUnknown(tx, _id)
+    })
+    return listedWhole(references)
+  })
+
+  app.post('/connection/:id/adopt', operations.adopt, async ({ body, caller, params }) => {
+    const adopted = await db.tenant(caller.organizationId, async tx => {
+      const { _id, hubId } = await getConnection(tx, params.id, caller)
+      if (!scopeOf(caller.permissionDetails, 'create/device')) throw lacksPermission('create/device')
+      const { organizationId, userId } = caller
+      const given = { organizationId, connectionId: _id, hubId, keyBy: userId }
+      const found = await adoptReferences(tx, given, body.references, () => createDeviceKey().hash)
+      const missing = body.references.findIndex((_, index) => found[index] === null)
+      if (missing !== -1)
+        throw invalid(`references.${missing}`, 'No message of this reference is kept.', 'not-found')
+      const devices = found.filter(one => one !== null)
+      const changes = { references: { to: devices.map(({ reference }) => reference) } }
+      await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId: _id, changes })
+      return devices
+    })
+    return ok(adopted, 'References adopted')
+  })
+
+  app.get('/connection/:id/messages', operations.listMessages, async ({ caller, params }) => {
+    const messages = await db.tenant(caller.organizationId, async tx => {
+      const { _id } = await getConnection(tx, params.id, caller)
+      return listMessages(tx, _id)
+    })
+    return listedWhole(messages)
+  })
+}
+
+const getConnection = async (tx: Queryable, id: string, caller?: Caller) =>
+  found('connection', await findConnection(tx, id, caller?.hubIds ?? null))
+
+/** What a person has set: the rest changes by itself and is not audited. */
+function settingsOf({ state: _, lastMessageAt: __, lastError: ___, counts: ____, ...settings }: Connection) {
+  return settings
+}
+
+const profileOf = (profileId: string) =>
+  findBuiltIn(profileId)
+    ? { builtInProfile: profileId, ownProfile: null }
+    : { builtInProfile: null, ownProfile: profileId }
+
+function checkKind(
+  kind: Connection['kind'],
+  { headerName, broker }: { headerName: string | null; broker: unknown },
+): void {
+  if (kind !== 'broker' && broker !== null)
+    throw invalid('broker', 'This is only for a connection of the kind broker.')
+  if (kind !== 'http' && headerName !== null)
+    throw invalid('headerName', 'This is only for a connection of the kind http.')
+}
+
+async function checkMayUse(
+  tx: Queryable,
+  caller: Caller,
+  given: { profileId?: string | undefined; hubId?: string | null; createDevices?: boolean },
+  before?: Connection,
+): Promise<void> {
+  const { hubId, profileId, createDevices } = given
+  const ownProfile = profileId && !findBuiltIn(profileId) ? profileId : null
+  await checkReferences(
+    {
+      what: 'hub',
+      ids: { hubId },
+      find: ids => listKnownHubs(tx, ids, caller.hubIds),
+      present: [before?.hubId],
+    },
+    { what: 'profile', ids: { profileId: ownProfile }, find: ids => listKnownProfiles(tx, ids) },
+  )
+  // It would create devices for somebody who may not.
+  if (createDevices && !before?.createDevices && !scopeOf(caller.permissionDetails, 'create/device'))
+    throw lacksPermission('create/device')
+}

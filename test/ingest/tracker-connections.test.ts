@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import { createDevice, readHistory } from '../support/client.ts'
+import {
+  addConnection,
+  connectGateway,
+  readConnection,
+  readUnknown,
+  type TestConnection,
+  traccarFix,
+} from '../support/connections.ts'
+import { connectDevice, publish } from '../support/mqtt.ts'
+import { addHub, addPerson } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until, untilTold } from '../support/wait.ts'
+
+const basic = (password: string) => `Basic ${Buffer.from(`any:${password}`).toString('base64')}`
+
+describe('A connection for trackers', () => {
+  const { server, owner } = useOrganization()
+
+  const send = (
+    { _id }: { _id: string },
+    body: string,
+    headers: Record<string, string> = {},
+    query = '',
+  ): Promise<Response> =>
+    fetch(`${server.url}/api/v3/ingest/connection/${_id}${query}`, { method: 'POST', headers, body })
+  const bearer = ({ key }: TestConnection) => ({ authorization: `Bearer ${key}` })
+  const adopt = (connection: { _id: string }, ...references: string[]) =>
+    owner.post(`/connection/${connection._id}/adopt`, { references })
+
+  it('takes requests under its key, wherever the sender can put it, and nobody else’s', async () => {
+    const connection = await addConnection(owner, { kind: 'http', headerName: 'X-Our-Key' })
+    const other = await addConnection(owner, { kind: 'http' })
+    const { key } = connection
+    const body = traccarFix('ways-in', Date.now())
+    const ways: [Record<string, string>, string][] = [
+      [{ authorization: `Bearer ${key}` }, ''],
+      [{ authorization: basic(key) }, ''],
+      [{}, `?key=${key}&more=1`],
+      [{ 'x-our-key': key }, ''],
+    ]
+    for (const [headers, query] of ways) {
+      const answer = await send(connection, body, headers, query)
+      expect([answer.status, await answer.text()]).toEqual([200, '{}'])
+      expect((await send(other, body, headers, query)).status).toBe(401)
+    }
+    expect((await send(connection, body, { authorization: `Bearer ${owner.token}` })).status).toBe(404)
+    const got = await fetch(
+      `${server.url}/api/v3/ingest/connection/${connection._id}?key=${key}&id=by-address&lat=52&lon=13&timestamp=${Math.floor(Date.now() / 1000)}`,
+    )
+    expect([got.status, await got.text()]).toEqual([200, '{}'])
+    await until(
+      'all are counted',
+      async () => (await readConnection(owner, connection)).counts.messages === 5,
+    )
+    const messages = await owner.get(`/connection/${connection._id}/messages`)
+    expect(messages.body.data[0].outcome).toEqual({
+      points: 0,
+      skipped: null,
+      rejected: [{ reason: 'unknown-device', message: 'No device has the reference by-address.' }],
+    })
+    expect(JSON.stringify(messages.body)).not.toContain(key)
+    expect(JSON.stringify(messages.body)).toContain('"more":"1"')
+    const [entry] = (await owner.get('/audit-log?limit=1')).body.data
+    expect(entry).toMatchObject({ action: 'create', resource: 'connection' })
+  })
+
+  it('keeps what comes from references that no device has, and adoption stores each point once', async () => {
+    const hubId = await addHub(owner, 'Depot')
+    const connection = await addConnection(owner, { kind: 'http', hubId })
+    const begin = Date.now() - 3_600_000
+    const sent = Array.from({ length: 120 }, (_, n) => traccarFix('ABC-1', begin + n * 1_000, 50 + n / 100))
+    // Twice, as after an answer that was lost.
+    await Promise.all([...sent, ...sent.slice(-5)].map(body => send(connection, body, bearer(connection))))
+    await send(connection, traccarFix('other', begin), bearer(connection))
+    const unknown = await readUnknown(owner, connection)
+    expect(unknown.get('ABC-1')).toMatchObject({ messages: 125, lastPoint: { lat: 51.19 } })
+    expect((await adopt(connection, 'nobody')).body).toMatchObject({
+      code: 'invalid-input',
+      errors: [{ path: 'references.0', code: 'not-found' }],
+    })
+    const [first, second] = await Promise.all([adopt(connection, 'abc-1'), adopt(connection, 'ABC-1')])
+    const [one, two] = [first.body.data[0], second.body.data[0]]
+    expect(one.deviceId).toBe(two.deviceId)
+    expect(one.points + two.points).toBe(100)
+    const device = (await owner.get(`/device/${one.deviceId}`)).body.data
+    expect(device).toMatchObject({ name: 'ABC-1', hubId })
+    // What comes now is the device's, in any case.
+    await send(connection, traccarFix('abc-1', begin + 200_000), bearer(connection))
+    await until('all is in the history', async () => (await readHistory(owner, one.deviceId)).length === 101)
+    const lats = (await readHistory(owner, one.deviceId)).map(({ lat }) => lat)
+    expect(lats).toEqual([...Array.from({ length: 100 }, (_, n) => 50 + (n + 20) / 100), 52])
+    expect([...(await readUnknown(owner, connection)).keys()]).toEqual(['other'])
+  })
+
+  it('creates devices itself where it is told to, and says what is wrong with their points there', async () => {
+    const connection = await addConnection(owner, { kind: 'http', createDevices: true })
+    await send(connection, traccarFix('made', Date.now()), bearer(connection))
+    await send(connection, traccarFix('made', Date.now() + 3_600_000), bearer(connection))
+    const [device] = (await owner.get('/devices?search=made')).body.data
+    expect(await readHistory(owner, device._id)).toHaveLength(1)
+    expect((await owner.get(`/device/${device._id}/rejections`)).body.counts).toEqual({ future: 1 })
+    expect((await readUnknown(owner, connection)).size).toBe(0)
+  })
+
+  it('takes MQTT under its key, acknowledges what is stored, and lets it subscribe to nothing', async () => {
+    const connection = await addConnection(owner, { kind: 'mqtt', profileId: 'traccar', createDevices: true })
+    const client = await connectGateway(server, connection)
+    const begin = Date.now() - 1_000_000
+    await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        client.publishAsync(`site/${n}`, traccarFix(`mqtt-${n % 4}`, begin + n * 1_000), { qos: 1 }),
+      ),
+    )
+    const { body } = await owner.get('/devices?search=mqtt-&sort=name')
+    const found = await Promise.all(body.data.map(({ _id }: { _id: string }) => readHistory(owner, _id)))
+    expect(found.map(points => points.length)).toEqual([50, 50, 50, 50])
+    expect(await client.subscribeAsync('#').catch(error => error.message)).toMatch(/Unspecified|128/)
+    await client.publishAsync('$SYS/broker/connection/bridge/state', '1', { qos: 1, retain: true })
+    const closed = new Promise<void>(resolve => client.once('close', resolve))
+    await untilTold(async () => {
+      await owner.post(`/connection/${connection._id}/rotate-key`)
+      await closed
+    })
+    await expect(connectGateway(server, connection)).rejects.toThrow(/Not authorized/)
+  })
+
+  it('closes its clients when it is stopped or deleted, and a client that publishes elsewhere', async () => {
+    const connection = await addConnection(owner, { kind: 'mqtt', profileId: 'flespi' })
+    const closedAfter = async (work: (client: Awaited<ReturnType<typeof connectGateway>>) => unknown) => {
+      const client = await connectGateway(server, connection)
+      const closed = new Promise<void>(resolve => client.once('close', resolve))
+      await untilTold(async () => {
+        await work(client)
+        await closed
+      })
+    }
+    await closedAfter(client => void client.publish('elsewhere', '{}', { qos: 1 }))
+    await until('it says so', async () =>
+      /published to elsewhere/.test((await readConnection(owner, connection)).lastError ?? ''),
+    )
+    await closedAfter(() => owner.patch(`/connection/${connection._id}`, { isActive: false }))
+    expect((await readConnection(owner, connection)).state).toBe('stopped')
+    await owner.patch(`/connection/${connection._id}`, { isActive: true })
+    await closedAfter(() => owner.delete(`/connection/${connection._id}`))
+  })
+
+  it('is seen by those of its hub alone, and lets nobody create devices who may not', async () => {
+    const [here, there] = [await addHub(owner, 'Here'), await addHub(owner, 'There')]
+    const connection = await addConnection(owner, { kind: 'http', hubId: there })
+    const permissionDetails = ['view', 'create', 'update'].map(action => ({
+      permissionName: `${action}/connection`,
+    }))
+    const role = await owner.post('/role', { name: 'Connections', permissionDetails })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id, hubId: [here] })
+    expect((await client.get(`/connection/${connection._id}`)).status).toBe(404)
+    for (const path of ['unknown', 'messages'])
+      expect((await client.get(`/connection/${connection._id}/${path}`)).status).toBe(404)
+    const given = { name: 'Mine', kind: 'http', profileId: 'traccar', hubId: here }
+    expect((await client.post('/connection', { ...given, createDevices: true })).status).toBe(403)
+    expect((await client.post('/connection', { ...given, hubId: there })).status).toBe(400)
+    const own = (await client.post('/connection', given)).body.data
+    expect((await client.post(`/connection/${own._id}/adopt`, { references: ['any'] })).status).toBe(403)
+  })
+
+  it('holds up no native device with 10,000 messages of 5,000 unknown references', async () => {
+    const connection = await addConnection(owner, { kind: 'mqtt' })
+    const gateway = await connectGateway(server, connection)
+    const device = await createDevice(owner)
+    const native = await connectDevice(server, device)
+    const begin = Date.now() - 1_000_000
+    let sending = true
+    const sent = Promise.all(
+      Array.from({ length: 10_000 }, (_, n) =>
+        gateway.publishAsync('any', traccarFix(`ref-${n % 5_000}`, begin + n), { qos: 1 }),
+      ),
+    ).finally(() => {
+      sending = false
+    })
+    let acknowledged = 0
+    for (; sending; acknowledged++)
+      await publish(native, device, { lat: 52, lng: 13, timestamp: begin + acknowledged })
+    await sent
+    // One after the other, each in its turn between the others.
+    expect(acknowledged).toBeGreaterThan(100)
+    expect((await readUnknown(owner, connection)).size).toBe(1_000)
+  })
+})
