@@ -88,7 +88,8 @@ const CROSSING: readonly string[] = [
   'src/resources/users/routes.ts',
   'src/upkeep.ts',
   'stream/live/positions.ts',
-  'stream/tails.ts',
+  'stream/store/insert.ts',
+  'stream/store/tails.ts',
   'stream/writer.ts',
 ]
 
