@@ -1,5 +1,6 @@
 import type { Queryable } from '../client.ts'
 import { visibleCondition } from '../visibility.ts'
+import type { VisibleHubs } from '../visible-hubs.ts'
 import { deleteSome } from './prune.ts'
 
 /** A rejection with its position in the log, which identifies it, and the point that won a conflict. */
@@ -172,8 +173,8 @@ const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:M
 
 /** What was sent holds places, and the point that won a conflict is one. */
 export interface RejectionVisibility {
-  /** The subjects: devices in these hubs or without a hub (null means every hub), and users likewise. */
-  hubIds: readonly string[] | null
+  /** The subjects: devices in these hubs or without a hub, and users likewise. */
+  hubIds: VisibleHubs
   /** Whether places of any subject are shown. */
   seesPlaces: boolean
 }

@@ -3,6 +3,7 @@ import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { foldEmail } from '../email-address.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
+import type { VisibleHubs } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 const HIDDEN = ['accountId', 'roleId', 'joinedAt'] as const
@@ -29,12 +30,12 @@ export const USER_SORTS = {
 } as const
 
 /**
- * The users that a caller sees: itself, and the others who work in one of its hubs or in none at all (null means every
- * hub), within the scope of its permission: all, those of its teams, or nobody else.
+ * The users that a caller sees: itself, and the others who work in one of its hubs or in none at all, within the scope of
+ * its permission: all, those of its teams, or nobody else.
  */
 export interface UserVisibility {
   userId: string
-  hubIds: readonly string[] | null
+  hubIds: VisibleHubs
   teamIds: readonly string[]
   scope?: 'all' | 'team' | 'own'
 }

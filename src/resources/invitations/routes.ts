@@ -16,6 +16,7 @@ import {
 import { findRole } from '../../../db/queries/roles.ts'
 import { type Caller, findStanding } from '../../../db/queries/sessions.ts'
 import { findUser, insertUser, lockMemberships, setUserHubs } from '../../../db/queries/users.ts'
+import { isInVisibleHub } from '../../../db/visible-hubs.ts'
 import { networkOf } from '../../../fair/network.ts'
 import { record, recordChange } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
@@ -68,8 +69,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       if (user.status === 'suspended') {
         throw conflict('This user is suspended. Make it active again first.')
       }
-      const { hubIds } = caller
-      if (hubIds && user.hubId.some(hubId => !hubIds.includes(hubId))) {
+      if (!user.hubId.every(hubId => isInVisibleHub(hubId, caller.hubIds))) {
         throw forbidden('This user is to work in hubs that you have no access to.')
       }
       await recordChange(tx, request, { before: user, after: user }, 'renew-invitation')
@@ -135,8 +135,7 @@ async function getInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitati
   const inviter = invitation?.invitedBy && (await findStanding(tx, invitation.invitedBy))
   const role = invitation && (await findRole(tx, invitation.roleId))
   if (!inviter || !role || beyondReach(inviter, role)) throw gone()
-  const { hubIds } = inviter
-  if (hubIds && invitation.hubIds.some(hubId => !hubIds.includes(hubId))) throw gone()
+  if (!invitation.hubIds.every(hubId => isInVisibleHub(hubId, inviter.hubIds))) throw gone()
   return invitation
 }
 

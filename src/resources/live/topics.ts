@@ -5,6 +5,7 @@ import { listImportsById } from '../../../db/queries/imports.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { listTasksById } from '../../../db/queries/tasks.ts'
 import { createVisibilityTest } from '../../../db/visibility.ts'
+import { isInVisibleHub } from '../../../db/visible-hubs.ts'
 import { type Permission, scopeOf, visibilityOf } from '../../http/permissions.ts'
 import { visibleOf } from '../exports/visible.ts'
 import { showImport } from '../imports/present.ts'
@@ -88,8 +89,7 @@ export const TOPICS: { [name in TopicName]: Topic } = {
         found.map(({ event, fenceHubId, subject }) => [
           event._id,
           caller => {
-            const { hubIds } = caller
-            if (hubIds && fenceHubId && !hubIds.includes(fenceHubId)) return null
+            if (!isInVisibleHub(fenceHubId, caller.hubIds)) return null
             const isSeen = createVisibilityTest(visibilityOf(caller))(subject)
             return isSeen ? { type: 'geofence', events: [event] } : null
           },

@@ -13,6 +13,7 @@ import {
   updateTeam,
 } from '../../../db/queries/teams.ts'
 import { listKnownUsers } from '../../../db/queries/users.ts'
+import { ALL_HUBS } from '../../../db/visible-hubs.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
@@ -84,7 +85,7 @@ function visibilityOf(caller: Caller, permission: Permission): TeamVisibility {
   return { userId, hubIds, ownOnly: scopeOf(caller.permissionDetails, permission) !== 'all' }
 }
 
-const everything = ({ userId }: Caller): TeamVisibility => ({ userId, hubIds: null, ownOnly: false })
+const everything = ({ userId }: Caller): TeamVisibility => ({ userId, hubIds: ALL_HUBS, ownOnly: false })
 
 /** Hub and users must exist for the caller, except those that the team has already. Throws 400 otherwise. */
 function checkTeam(tx: Queryable, caller: Caller, given: NewTeam, before?: Team): Promise<void> {

@@ -17,6 +17,7 @@ import {
   WEBHOOK_SORTS,
 } from '../../../db/queries/webhooks.ts'
 import type { WebhookEvent } from '../../../db/schema/webhooks.ts'
+import { ALL_HUBS } from '../../../db/visible-hubs.ts'
 import { audited, record } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
@@ -137,6 +138,6 @@ function checkSeesAll(caller: Caller, events: readonly WebhookEvent[]): void {
 }
 
 const seesCrossings = ({ permissionDetails, hubIds }: Caller): boolean =>
-  hubIds === null &&
+  hubIds === ALL_HUBS &&
   scopeOf(permissionDetails, 'view/geofence') !== null &&
   scopeOf(permissionDetails, 'view/location') === 'all'
