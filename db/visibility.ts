@@ -1,4 +1,4 @@
-import type { VisibleHubs } from './visible-hubs.ts'
+import type { VisibleHubs } from './hub-rule.ts'
 
 /**
  * Which subjects of an organization somebody may see, and which of their points: one rule, for the database and for what is

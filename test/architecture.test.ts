@@ -211,7 +211,7 @@ describe('The house', () => {
 
   it('spells the rule of hubs in one file', () => {
     const spelt = find(line => /hub(_id)?\}? IS NULL OR/i.test(line))
-    expect(new Set(spelt.map(place => place.split(':')[0]))).toEqual(new Set(['db/visible-hubs.ts']))
+    expect(new Set(spelt.map(place => place.split(':')[0]))).toEqual(new Set(['db/hub-rule.ts']))
   })
 
   it('measures how long something takes by a clock that nobody sets', () => {

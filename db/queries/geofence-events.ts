@@ -1,8 +1,8 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions } from '../hub-rule.ts'
 import { type Crossing, geofenceEvents } from '../schema/geofence-events.ts'
 import { hubsOfSubject, type Visibility, type VisibleThrough, visibleCondition } from '../visibility.ts'
-import { hubConditions } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 import { deleteSome } from './prune.ts'
 

@@ -1,8 +1,8 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { lockUntilCommit } from '../locks.ts'
 import { geofences } from '../schema/geofences.ts'
-import { hubConditions, type VisibleHubs } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 const HIDDEN = ['vertices', 'shapedAt', 'deletedAt'] as const

@@ -1,7 +1,7 @@
 import type { Queryable } from '../client.ts'
+import { MEASURED_NAMES } from '../measured.ts'
 import { scopeConditions, type Visibility, visibleCondition, visibleTimes } from '../visibility.ts'
 import { type Add, firstPoints, type HistoryFilter, NAMED, NAMES, tracks } from './history-tracks.ts'
-import { MEASURED_NAMES } from '../measured.ts'
 import {
   type HistoryKey,
   type HistorySubject,

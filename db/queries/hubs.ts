@@ -1,9 +1,9 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { ALL_HUBS, type VisibleHubs } from '../hub-rule.ts'
 import { hubs } from '../schema/hubs.ts'
 import { userHubs } from '../schema/users.ts'
-import { ALL_HUBS, type VisibleHubs } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 export type Hub = Shown<typeof hubs>

@@ -1,6 +1,6 @@
 import type { Queryable } from '../client.ts'
-import { HUB_OF_MOUNT, MOUNTS, type Past } from '../visibility.ts'
 import { LIVE_NAMES, type LiveName } from '../measured.ts'
+import { HUB_OF_MOUNT, MOUNTS, type Past } from '../visibility.ts'
 
 /** The place and the measured values of a fix, as others receive them. */
 export interface LiveFix extends Record<LiveName, number | null> {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../client.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import { visibleCondition } from '../visibility.ts'
-import type { VisibleHubs } from '../visible-hubs.ts'
 import { deleteSome } from './prune.ts'
 
 /** A rejection with its position in the log, which identifies it, and the point that won a conflict. */

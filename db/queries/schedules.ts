@@ -1,8 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { schedules } from '../schema/schedules.ts'
-import { hubConditions, type VisibleHubs } from '../visible-hubs.ts'
 import { type Flow, listFlowsById } from './flows.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 

@@ -1,7 +1,7 @@
 import { learnRoots } from '../../fair/roots.ts'
 import { newId, notify, type Queryable } from '../client.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
-import type { VisibleHubs } from '../visible-hubs.ts'
 import { addGrants, ROLE_VERSION } from './granted.ts'
 import { deleteSome } from './prune.ts'
 import { ROOT } from './root.ts'

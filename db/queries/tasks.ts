@@ -1,7 +1,7 @@
 import { type Database, newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, isInVisibleHub, type VisibleHubs } from '../hub-rule.ts'
 import { tasks } from '../schema/tasks.ts'
-import { hubConditions, isInVisibleHub, type VisibleHubs } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, storedBytes } from './page.ts'
 import { countInSteps, listInSteps } from './records-in-steps.ts'
 

@@ -1,8 +1,8 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { teams, teamUsers } from '../schema/teams.ts'
-import { hubConditions, type VisibleHubs } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 export type Team = Shown<typeof teams> & { memberIds: string[]; leaderIds: string[] }

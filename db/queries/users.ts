@@ -2,8 +2,8 @@ import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { foldEmail } from '../email-address.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
-import type { VisibleHubs } from '../visible-hubs.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 const HIDDEN = ['accountId', 'roleId', 'joinedAt'] as const

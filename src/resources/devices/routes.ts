@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { listVisibleIds } from '../../../db/hub-rule.ts'
 import { setDeviceReferences } from '../../../db/queries/device-references.ts'
 import {
   DEVICE_SORTS,
@@ -15,7 +16,6 @@ import {
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { listKnownProfiles } from '../../../db/queries/tracker-profiles.ts'
-import { listVisibleIds } from '../../../db/visible-hubs.ts'
 import { createDeviceKey } from '../../../ingest/identity/authenticate.ts'
 import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited } from '../../http/audit.ts'

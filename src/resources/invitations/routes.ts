@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { isInVisibleHub } from '../../../db/hub-rule.ts'
 import {
   claimAccount,
   findAccountById,
@@ -16,7 +17,6 @@ import {
 import { findRole } from '../../../db/queries/roles.ts'
 import { type Caller, findStanding } from '../../../db/queries/sessions.ts'
 import { findUser, insertUser, lockMemberships, setUserHubs } from '../../../db/queries/users.ts'
-import { isInVisibleHub } from '../../../db/visible-hubs.ts'
 import { networkOf } from '../../../fair/network.ts'
 import { record, recordChange } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'

@@ -1,8 +1,8 @@
 import type { Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import { type DataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { isTaskVisible, type SeenThrough, type Task, type TaskVisibility } from '../../../db/queries/tasks.ts'
-import { ALL_HUBS } from '../../../db/visible-hubs.ts'
 import { type Permission, scopeOf } from '../../http/permissions.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
@@ -13,7 +14,6 @@ import {
   updateTeam,
 } from '../../../db/queries/teams.ts'
 import { listKnownUsers } from '../../../db/queries/users.ts'
-import { ALL_HUBS } from '../../../db/visible-hubs.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'

@@ -1,4 +1,5 @@
 import { newId, type Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
   DELIVERY_SORTS,
@@ -17,7 +18,6 @@ import {
   WEBHOOK_SORTS,
 } from '../../../db/queries/webhooks.ts'
 import type { WebhookEvent } from '../../../db/schema/webhooks.ts'
-import { ALL_HUBS } from '../../../db/visible-hubs.ts'
 import { audited, record } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
