@@ -56,8 +56,7 @@ export function createWatcher(options: {
 }): Watcher {
   const { db } = options
   const open = new Map<Watched, Credential>()
-  /** For each running read, the changes since it began. */
-  const readings = new Set<ChangeEvent[]>()
+  const readings = createReadings()
 
   /** A failure of one does not stop the others from being ended or updated. */
   function attempt<T>(work: () => T, otherwise: T): T {
@@ -116,7 +115,7 @@ export function createWatcher(options: {
 
   const stopListening = db.onChange(event => {
     if (event.kind === 'record' || event.kind === 'jobs') return
-    for (const changes of readings) changes.push(event)
+    readings.tell(event)
     if (event.kind === 'visibility') checks.soon([event.organizationId])
     else if (event.kind === 'resync') checkAll()
     else if (event.kind === 'device-profile') checks.soon(listOpen(credential => concerns(event, credential)))
@@ -137,6 +136,24 @@ export function createWatcher(options: {
     recheck: watched => checks.soon([watched]),
     forget: watched => void open.delete(watched),
 
+    read: readings.read,
+
+    close() {
+      checks.close()
+      stopListening()
+      for (const timer of timers) clearInterval(timer)
+    },
+  }
+}
+
+/** Reads credentials, and again if one changes meanwhile. */
+function createReadings(): { tell(event: ChangeEvent): void; read: Watcher['read'] } {
+  /** For each running read, the changes since it began. */
+  const readings = new Set<ChangeEvent[]>()
+  return {
+    tell(event) {
+      for (const changes of readings) changes.push(event)
+    },
     async read(read) {
       const changes: ChangeEvent[] = []
       readings.add(changes)
@@ -150,12 +167,6 @@ export function createWatcher(options: {
       } finally {
         readings.delete(changes)
       }
-    },
-
-    close() {
-      checks.close()
-      stopListening()
-      for (const timer of timers) clearInterval(timer)
     },
   }
 }
