@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { drizzle, type PgRemoteDatabase } from 'drizzle-orm/pg-proxy'
 import { currentDemand, withDemand } from './demand.ts'
-import type { CopyIn, Driver, Hold, Statement } from './drivers/driver.ts'
+import type { BulkSize, CopyIn, Driver, Hold, Statement } from './drivers/driver.ts'
 import { openPglite } from './drivers/pglite.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { isUuid } from './ids.ts'
@@ -65,8 +65,15 @@ export interface Database {
     /** Runs `work` in one transaction. */
     transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
   }
-  /** Whether a slow statement blocks everybody else, and so must be split into several. */
+  /** Whether a slow statement blocks everybody else, and so must be split into several. Only the log's tier asks. */
   readonly isOneSession: boolean
+  /** The most rows of a file that one transaction stores. */
+  readonly bulk: BulkSize
+  /**
+   * Runs work of many statements, which nothing else has to wait for: on the embedded database those of others go first;
+   * elsewhere the work uses the caller's own connection.
+   */
+  behindOthers<T>(work: () => T): T
   /**
    * Calls the listener for each change until the returned function is called. A listener that throws does not affect
    * the others.
@@ -154,6 +161,9 @@ export function createDatabase(
   return {
     driver,
     isOneSession: driver.isOneSession,
+    bulk: driver.bulk,
+    behindOthers: work =>
+      driver.isOneSession ? withDemand({ ...currentDemand(), lane: 'background' }, work) : work(),
     tenant: (organizationId, work) => {
       if (!isUuid(organizationId)) throw new Error('The organization is no identifier')
       // One round trip. The value was checked above, since SET takes no parameters.

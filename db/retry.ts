@@ -1,3 +1,5 @@
+import { isTransient } from './errors.ts'
+
 /**
  * Runs `work` until it succeeds. After a failure `again` decides whether to go on, and may report the error; if it
  * returns false, the failure is thrown. The pauses double from `firstMs` to `maxMs`; without `maxMs` they stay the
@@ -15,5 +17,19 @@ export async function retry<T>(
       if (!again(error)) throw error
     }
     await new Promise(resolve => setTimeout(resolve, pauseMs))
+  }
+}
+
+/**
+ * Runs a transaction or statement again while it conflicts with others, up to `attempts` times in all: a deadlock or
+ * serialization failure is no fault of its own.
+ */
+export async function retryConflict<T>(work: () => Promise<T>, attempts: number): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isTransient(error) || attempt >= attempts) throw error
+    }
   }
 }

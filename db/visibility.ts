@@ -1,3 +1,5 @@
+import type { VisibleHubs } from './hub-rule.ts'
+
 /**
  * Which subjects of an organization somebody may see, and which of their points: one rule, for the database and for what is
  * in memory.
@@ -12,8 +14,8 @@ export interface Visibility {
   /** Null is every subject; otherwise these, and the users of the teams named. */
   subjectIds: readonly string[] | null
   teamIds: readonly string[]
-  /** Null is every hub; otherwise subjects that are bound to one of these, or to none at all. */
-  hubIds: readonly string[] | null
+  /** Subjects that are bound to one of these hubs, or to none at all. */
+  hubIds: VisibleHubs
 }
 
 /** The parts of a subject that decide who sees it. */

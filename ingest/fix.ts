@@ -1,4 +1,5 @@
 import { isFuture } from '../db/clock.ts'
+import { MEASURED } from '../db/measured.ts'
 import { RETENTION_MS } from '../db/partitions.ts'
 import type { Point } from '../stream/point.ts'
 import { NoPoint, type RawFix } from './formats/format.ts'
@@ -7,17 +8,6 @@ import { NoPoint, type RawFix } from './formats/format.ts'
 const AHEAD_MS = 10 * 60_000
 /** Numbers from here on are milliseconds, below they are seconds: 1e11 s is the year 5138, 1e11 ms is 1973. */
 const MILLISECONDS_FROM = 1e11
-/**
- * The range that a device can measure, in the units of a point; a value outside is a fault, or stands for "unknown". No
- * aircraft is faster, no two places on Earth are further apart, no sea is deeper, and above the altitude space begins.
- */
-export const PLAUSIBLE = {
-  speed: [0, 1_000],
-  heading: [0, 360],
-  accuracy: [0, 20_100_000],
-  altitude: [-12_000, 100_000],
-  battery: [0, 100],
-} as const
 const ATTRIBUTES_BYTES = 2048
 const FLOAT4_SMALLEST = 2 ** -126
 const FLOAT8_SMALLEST = 2 ** -1022
@@ -59,11 +49,11 @@ export function validateFix(raw: RawFix, subject: number, receivedAt: number): P
     receivedAt,
     lat,
     lng,
-    speed: within(raw.speed, PLAUSIBLE.speed),
+    speed: within(raw.speed, MEASURED.speed),
     heading: readHeading(raw.heading),
-    accuracy: within(raw.accuracy, PLAUSIBLE.accuracy),
-    altitude: within(raw.altitude, PLAUSIBLE.altitude),
-    battery: within(raw.battery, PLAUSIBLE.battery),
+    accuracy: within(raw.accuracy, MEASURED.accuracy),
+    altitude: within(raw.altitude, MEASURED.altitude),
+    battery: within(raw.battery, MEASURED.battery),
     attributes: readAttributes(raw.attributes),
   }
 }
@@ -75,14 +65,14 @@ function toFloat8(value: unknown): number | null {
 }
 
 /** The number in the precision of a float4 column; null if it is not a number or out of bounds. */
-function within(value: unknown, [min, max]: readonly [number, number]): number | null {
+function within(value: unknown, { range: [min, max] }: { range: readonly [number, number] }): number | null {
   if (typeof value !== 'number' || !(value >= min && value <= max)) return null
   const single = Math.fround(value)
   return Math.abs(single) < FLOAT4_SMALLEST ? 0 : single
 }
 
 function readHeading(value: unknown): number | null {
-  const heading = within(value, PLAUSIBLE.heading)
+  const heading = within(value, MEASURED.heading)
   return heading === 360 ? 0 : heading
 }
 

@@ -1,8 +1,11 @@
+import type { MeasuredName } from '../db/measured.ts'
+
 /**
  * One validated fix of one subject (`ingest/fix.ts`). Every value already has its column's range and precision, so an
- * accepted point can be stored, and compares equal when it is stored again.
+ * accepted point can be stored, and compares equal when it is stored again. The measured values and their units are in
+ * `db/measured.ts`.
  */
-export interface Point {
+export interface Point extends Record<MeasuredName, number | null> {
   kind: 'point'
   /** `subjects.key`. Subject and `recordedAt` identify the point. */
   subject: number
@@ -13,16 +16,6 @@ export interface Point {
   /** Degrees, WGS 84. */
   lat: number
   lng: number
-  /** Metres per second. */
-  speed: number | null
-  /** Degrees clockwise from true north, 0 <= x < 360. */
-  heading: number | null
-  /** Metres. */
-  accuracy: number | null
-  /** Metres. */
-  altitude: number | null
-  /** Per cent. */
-  battery: number | null
   /** The text of a JSON object. */
   attributes: string | null
 }

@@ -1,9 +1,9 @@
 import { retry } from '../db/retry.ts'
-import { createFairQueue, type FairQueue } from '../fair/fair-queue.ts'
-import { createBackPressure } from './back-pressure.ts'
-import type { Batch, Log, Positions, Source, Subscription } from './log.ts'
-import { callEach, ownerOf, splitByPartition } from './log.ts'
-import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes, sizeOf } from './point.ts'
+import type { FairQueue } from '../fair/fair-queue.ts'
+import type { Batch, Log, Positions, Subscription } from './log.ts'
+import { callEach, splitByPartition } from './log.ts'
+import { type Entry, NO_OUTCOMES, type Outcomes, sizeOf } from './point.ts'
+import { type Waiting, WaitingEntries } from './waiting.ts'
 
 /**
  * The log of the tiers without Kafka. It keeps nothing itself: an entry is durable when the database has committed it,
@@ -31,16 +31,6 @@ interface BatchSize {
   bytes: number
 }
 
-interface Waiting {
-  entries: readonly Entry[]
-  bytes: number
-  /** The number of points that take as long to store. */
-  cost: number
-  source: Source
-  resolve: (outcomes: Outcomes) => void
-  reject: (error: Error) => void
-}
-
 interface Partition {
   number: number
   nextOffset: number
@@ -58,44 +48,23 @@ export interface ProcessLogOptions {
 }
 
 export function createProcessLog(options: ProcessLogOptions): Log {
-  const partitions = Array.from({ length: options.partitions }, (_, number): Partition => {
-    return {
-      number,
-      nextOffset: options.start.get(number) ?? 0,
-      queue: createFairQueue(),
-      storing: undefined,
-    }
-  })
   const size = options.batch ?? BATCH
-  const followers = new Set<(batch: Batch) => unknown>()
-  const pressure = createBackPressure({
+  const waiting = new WaitingEntries({
+    partitions: options.partitions,
     maxBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
+    costOf: sumCosts,
     onError: options.onError,
   })
+  const partitions = waiting.queues.map(
+    (queue, number): Partition => ({
+      number,
+      nextOffset: options.start.get(number) ?? 0,
+      queue,
+      storing: undefined,
+    }),
+  )
+  const followers = new Set<(batch: Batch) => unknown>()
   let handler: ((batch: Batch) => Promise<Outcomes>) | undefined
-  let closed = false
-
-  /** A device sends the entries of an ended connection again, so they need not be stored or kept. */
-  function dropEnded({ queue }: Partition): void {
-    for (const item of queue.remove(({ source }) => source.ended)) {
-      pressure.leave(item)
-      item.reject(new Error('The sender has gone'))
-    }
-  }
-
-  /** Removes the next batch from the queue. */
-  function take({ queue }: Partition): Waiting[] {
-    const items: Waiting[] = []
-    let [cost, bytes] = [0, 0]
-    for (let item = queue.peek(); item; item = queue.peek()) {
-      if (cost > 0 && (cost + item.cost > size.cost || bytes + item.bytes > size.bytes)) break
-      items.push(item)
-      cost += item.cost
-      bytes += item.bytes
-      queue.shift()
-    }
-    return items
-  }
 
   function kick(partition: Partition): void {
     if (partition.storing || !handler || partition.queue.size === 0) return
@@ -110,69 +79,47 @@ export function createProcessLog(options: ProcessLogOptions): Log {
     // Waits one turn of the event loop, so that everything from one read of the sockets shares a batch.
     await new Promise(resolve => setImmediate(resolve))
     while (handler && partition.queue.size > 0) {
-      dropEnded(partition)
-      const items = take(partition)
+      waiting.dropEnded([partition.queue])
+      const items = take(partition.queue, size)
       if (items.length === 0) continue
       const offset = partition.nextOffset++
-      const batch: Batch = {
-        partition: partition.number,
-        records: [{ offset, entries: items.flatMap(item => item.entries) }],
-        nextOffset: offset + 1,
-      }
+      const entries = items.flatMap(item => item.entries)
+      const batch = { partition: partition.number, records: [{ offset, entries }], nextOffset: offset + 1 }
       const outcomes = await storeUntilDone(batch, partition)
-      if (!outcomes) {
-        for (const item of items) {
-          pressure.leave(item)
-          item.reject(new Error('The log is closed'))
-        }
-        return
-      }
+      if (!outcomes) return waiting.reject(items)
       callEach(followers, options.onError, batch)
-      for (const item of items) {
-        pressure.leave(item)
-        item.resolve(outcomes)
-      }
+      waiting.resolve(items, outcomes)
     }
   }
 
   /** Resolves to undefined if the log ends before the batch is stored. */
-  async function storeUntilDone(batch: Batch, partition: Partition): Promise<Outcomes | undefined> {
+  async function storeUntilDone(batch: Batch, { queue }: Partition): Promise<Outcomes | undefined> {
     return retry(async () => handler?.(batch), {
       firstMs: RETRY_FIRST_MS,
       maxMs: RETRY_MAX_MS,
       again(error) {
         options.onError(error, `storing ${batch.records[0]?.entries.length} entries, trying again`)
-        dropEnded(partition)
-        return !closed
+        waiting.dropEnded([queue])
+        return !waiting.isClosed
       },
     }).catch(() => undefined)
   }
 
   return {
-    waiting: pressure.waiting,
+    waiting: waiting.pressure.waiting,
     get full() {
-      return pressure.full
+      return waiting.pressure.full
     },
-    onFull: pressure.onFull,
+    onFull: waiting.pressure.onFull,
 
     append(entries, source) {
-      if (closed) return Promise.reject(new Error('The log is closed'))
       if (entries.length === 0) return Promise.resolve(NO_OUTCOMES)
       const parts = splitByPartition(entries, partitions.length).flatMap(([number, part]) =>
         splitBySize(part, size).map(piece => [number, piece] as const),
       )
-      const appended = parts.map(([number, part]) => {
-        const partition = partitions[number] as Partition
-        const bytes = pressure.enter(part)
-        const done = new Promise<Outcomes>((resolve, reject) => {
-          const item = { entries: part, bytes, cost: sumCosts(part), source, resolve, reject }
-          partition.queue.push(item, ownerOf(source), item.cost)
-        })
-        kick(partition)
-        return done
-      })
-      const [only] = appended
-      return appended.length === 1 && only ? only : Promise.all(appended).then(mergeOutcomes)
+      const appended = waiting.append(parts, source)
+      for (const [number] of parts) kick(partitions[number] as Partition)
+      return appended
     },
 
     async store(storer) {
@@ -187,37 +134,52 @@ export function createProcessLog(options: ProcessLogOptions): Log {
       } satisfies Subscription
     },
 
-    async follow(start, handle) {
-      // The log keeps no past records, so batches that are stored while `start` reads are held back until it is done.
-      let held: Batch[] | undefined = []
-      const follower = (batch: Batch) => (held ? held.push(batch) : handle(batch))
-      followers.add(follower)
-      try {
-        const from = await start()
-        for (const batch of held) if (batch.nextOffset > (from.get(batch.partition) ?? 0)) handle(batch)
-        held = undefined
-      } catch (error) {
-        followers.delete(follower)
-        throw error
-      }
-      return {
-        async close() {
-          followers.delete(follower)
-        },
-      } satisfies Subscription
-    },
+    follow: (start, handle) => follow(followers, start, handle),
 
     async close() {
-      closed = true
+      waiting.close()
       await Promise.all(partitions.map(partition => partition.storing))
-      for (const partition of partitions) {
-        for (const item of partition.queue.remove(() => true)) {
-          pressure.leave(item)
-          item.reject(new Error('The log is closed'))
-        }
-      }
+      waiting.rejectAll()
     },
   }
+}
+
+/** The log keeps no past records, so batches that are stored while `start` reads are held back until it is done. */
+async function follow(
+  followers: Set<(batch: Batch) => unknown>,
+  start: () => Promise<Positions>,
+  handle: (batch: Batch) => void,
+): Promise<Subscription> {
+  let held: Batch[] | undefined = []
+  const follower = (batch: Batch) => (held ? held.push(batch) : handle(batch))
+  followers.add(follower)
+  try {
+    const from = await start()
+    for (const batch of held) if (batch.nextOffset > (from.get(batch.partition) ?? 0)) handle(batch)
+    held = undefined
+  } catch (error) {
+    followers.delete(follower)
+    throw error
+  }
+  return {
+    async close() {
+      followers.delete(follower)
+    },
+  }
+}
+
+/** Removes the next batch from a queue. */
+function take(queue: FairQueue<Waiting>, max: BatchSize): Waiting[] {
+  const items: Waiting[] = []
+  let [cost, bytes] = [0, 0]
+  for (let item = queue.peek(); item; item = queue.peek()) {
+    if (cost > 0 && (cost + item.cost > max.cost || bytes + item.bytes > max.bytes)) break
+    items.push(item)
+    cost += item.cost
+    bytes += item.bytes
+    queue.shift()
+  }
+  return items
 }
 
 /** A rejection takes four times as long as a point: storing it also deletes the oldest ones of a subject that has many. */
@@ -244,8 +206,4 @@ function splitBySize(entries: readonly Entry[], max: BatchSize): (readonly Entry
   }
   pieces.push(from === 0 ? entries : entries.slice(from))
   return pieces
-}
-
-function mergeOutcomes(all: Outcomes[]): Outcomes {
-  return all.length === 1 && all[0] ? all[0] : new Map<Entry, Outcome>(all.flatMap(outcomes => [...outcomes]))
 }

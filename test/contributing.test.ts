@@ -66,6 +66,15 @@ describe('CONTRIBUTING.md', () => {
     expect(new Set(readWalk('Add an app’s format').map(({ path }) => path))).toEqual(new Set(touched))
   })
 
+  it('lists every file that a measured value is named in, beside the formats that read or write it, and no other', () => {
+    const touched = containing(/\baltitude\b/).filter(
+      path => !/^(test|src\/commands)\/|\/formats\//.test(path) && path !== 'src/resources/devices/setup.ts',
+    )
+    const walk = readWalk('Add a value that devices measure').map(({ path }) => path)
+    expect(walk).toHaveLength(6)
+    expect(new Set(walk)).toEqual(new Set([...touched, 'docs/kafka.md']))
+  })
+
   it('lists every file that the page of a resource needs: the compiler is content with all of them, and not before', async () => {
     const walk = readWalk('Add the page of a resource').map(({ path }) => path.replace('hubs', 'roles'))
     const copy = mkdtempSync(join(tmpdir(), 'console-'))
@@ -89,12 +98,14 @@ describe('CONTRIBUTING.md', () => {
     }
   })
 
-  it.each(['Add a resource', 'Add the page of a resource', 'Add an app’s format'])(
-    'shows what stands in the files: %s',
-    title => {
-      for (const { path, shown } of readWalk(title)) {
-        for (const piece of shown) expect(read(path), path).toContain(piece)
-      }
-    },
-  )
+  it.each([
+    'Add a resource',
+    'Add the page of a resource',
+    'Add a value that devices measure',
+    'Add an app’s format',
+  ])('shows what stands in the files: %s', title => {
+    for (const { path, shown } of readWalk(title)) {
+      for (const piece of shown) expect(read(path), path).toContain(piece)
+    }
+  })
 })

@@ -3,6 +3,7 @@ import type { Lane } from '../demand.ts'
 /** The interface of a driver, which `pglite.ts` and `postgres.ts` implement. */
 export interface Driver {
   readonly isOneSession: boolean
+  readonly bulk: BulkSize
   /** Runs one statement in a transaction of its own. */
   run(lane: Lane, statement: Statement): Promise<unknown[]>
   runWriting(statement: Statement): Promise<unknown[]>
@@ -27,6 +28,12 @@ export interface Driver {
   /** Listens from now on, even across lost connections; calls `onGap` when notifications may have been missed. */
   listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
   close(): Promise<void>
+}
+
+/** The most rows that one transaction stores while others wait for it. It ends at the first of both limits. */
+export interface BulkSize {
+  rows: number
+  characters: number
 }
 
 export interface SetUpSession {

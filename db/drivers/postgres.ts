@@ -2,7 +2,7 @@ import pg from 'pg'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
 import { tryLockSession } from '../locks.ts'
-import type { Driver, Statement } from './driver.ts'
+import type { BulkSize, Driver, Statement } from './driver.ts'
 import { copyInto } from './postgres-copy.ts'
 import { createHosts } from './postgres-hosts.ts'
 import { KEEP_ALIVE, KEEP_ALIVE_OPTIONS, openConnections } from './postgres-lanes.ts'
@@ -24,6 +24,9 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** A session that is silent for this long counts as lost. */
 const PING_EVERY_MS = 2_000
 const PING_TIMEOUT_MS = 5_000
+/** The thread that reads a file, and the process, each hold as much. */
+export const BULK: BulkSize = { rows: 4_000, characters: 2 * 1024 * 1024 }
+
 /** PostgreSQL through pools of `pg`. Opening never waits for the server; the first statement does. */
 export function openPostgres(options: {
   url: string
@@ -105,6 +108,7 @@ export function openPostgres(options: {
 
   return {
     isOneSession: false,
+    bulk: BULK,
     // Settings of a session limit single statements; behind a pooler there are none. A background statement may be one
     // that cannot run in a transaction, and ends with its job.
     run: (lane, statement) =>

@@ -1,7 +1,17 @@
 import type { Database } from '../client.ts'
 import { toLiterals } from '../literals.ts'
+import { MEASURED_NAMES } from '../measured.ts'
 import { type FenceSpans, insertSpans, spanValues } from './geofence-spans.ts'
-import { COLUMNS, type LogPosition, type PointColumns, upsertProgress } from './points.ts'
+import {
+  COLUMNS,
+  givenColumns,
+  givenRows,
+  type LogPosition,
+  POINT_COLUMNS,
+  type PointColumns,
+  STORED_COLUMNS,
+  upsertProgress,
+} from './points.ts'
 
 /**
  * The last point of each subject in a batch, by its index in the columns, and the new values of its row of
@@ -16,16 +26,22 @@ export interface NewestColumns {
   replacedOffset: (number | null)[]
 }
 
+/** The columns of a row of `newest_fixes` beside those of the point. */
+const NEWEST = [
+  ['log_offset', 'int8'],
+  ['fast', 'bool'],
+  ['replaced_offset', 'int8'],
+] as const
+const NEWEST_COLUMNS = NEWEST.map(([column]) => column).join(', ')
+const REPLACED = [...POINT_COLUMNS.slice(1), 'log_partition', ...NEWEST.map(([column]) => column)]
+  .map(column => `${column} = excluded.${column}`)
+  .join(', ')
+
 /** Updates the newest fixes from `given`. A row that differs from what was expected stays as it is. */
 const upsertNewest = (partition: string) => `
-    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, log_offset, fast, replaced_offset)
-    SELECT ${COLUMNS}, ${partition}::int4, log_offset, fast, replaced_offset FROM given
-    ON CONFLICT (subject_key) DO UPDATE SET
-      recorded_at = excluded.recorded_at, received_at = excluded.received_at, position = excluded.position,
-      speed = excluded.speed, heading = excluded.heading, accuracy = excluded.accuracy,
-      altitude = excluded.altitude, battery = excluded.battery, attributes = excluded.attributes,
-      log_partition = excluded.log_partition, log_offset = excluded.log_offset, fast = excluded.fast,
-      replaced_offset = excluded.replaced_offset
+    INSERT INTO newest_fixes AS old (${COLUMNS}, log_partition, ${NEWEST_COLUMNS})
+    SELECT ${COLUMNS}, ${partition}::int4, ${NEWEST_COLUMNS} FROM given
+    ON CONFLICT (subject_key) DO UPDATE SET ${REPLACED}
     WHERE old.log_offset = excluded.replaced_offset
     RETURNING 1`
 
@@ -44,23 +60,10 @@ export async function copyPoints(
   position: LogPosition,
   spans: FenceSpans,
 ): Promise<void> {
-  const pick = <T>(column: readonly T[]) => newest.index.map(index => column[index] as T)
-  const columns = toLiterals([
-    pick(points.subject),
-    pick(points.recordedAt),
-    pick(points.receivedAt),
-    pick(points.lat),
-    pick(points.lng),
-    pick(points.speed),
-    pick(points.heading),
-    pick(points.accuracy),
-    pick(points.altitude),
-    pick(points.battery),
-    pick(points.attributes),
-    newest.logOffset,
-    newest.fast,
-    newest.replacedOffset,
-  ]).map(literal => `'${literal.replaceAll("'", "''")}'`)
+  const last = givenColumns(points).map(column => newest.index.map(index => column[index] ?? null))
+  const columns = toLiterals([...last, newest.logOffset, newest.fast, newest.replacedOffset]).map(
+    literal => `'${literal.replaceAll("'", "''")}'`,
+  )
   const partition = `${position.partition}`
   const noted = insertSpans(spanValues(spans).map(value => `'${value}'`))
   const progress = upsertProgress(partition, position.nextOffset === null ? 'NULL' : `${position.nextOffset}`)
@@ -68,39 +71,18 @@ export async function copyPoints(
     into: `points (${COPIED})`,
     rows: encodeRows(points),
     afterwards: `WITH given AS (
-      SELECT subject_key, to_timestamp(recorded_ms / 1000) AS recorded_at,
-        to_timestamp(received_ms / 1000) AS received_at, ST_SetSRID(ST_MakePoint(lng, lat), 4326) AS position,
-        speed, heading, accuracy, altitude, battery, attributes, log_offset, fast, replaced_offset
-      FROM unnest(${TYPES.map((type, index) => `${columns[index]}::${type}[]`).join(', ')})
-        AS g(subject_key, recorded_ms, received_ms, lat, lng, speed, heading, accuracy, altitude, battery, attributes,
-          log_offset, fast, replaced_offset)
+      SELECT ${STORED_COLUMNS}, ${NEWEST_COLUMNS} FROM ${givenRows(index => columns[index] as string, NEWEST)}
     ), newest AS (${upsertNewest(partition)}), spans AS (${noted}), progress AS (${progress})
     SELECT 1 / (count(*) = ${newest.index.length})::int4 FROM newest`,
   })
 }
 
-const COPIED =
-  'subject_key, recorded_at, received_at, speed, heading, accuracy, altitude, battery, position, attributes'
-const TYPES = [
-  'int4',
-  'float8',
-  'float8',
-  'float8',
-  'float8',
-  'float4',
-  'float4',
-  'float4',
-  'float4',
-  'float4',
-  'jsonb',
-  'int8',
-  'bool',
-  'int8',
-]
+/** The columns of a row, in the order in which `encodeRows` writes them. */
+const COPIED = `subject_key, recorded_at, received_at, ${MEASURED_NAMES.join(', ')}, position, attributes`
 
 /** https://www.postgresql.org/docs/current/sql-copy.html: signature, no flags, no header extension. */
 const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1')
-const FIELDS = 10
+const FIELDS = 5 + MEASURED_NAMES.length
 /** PostgreSQL counts microseconds from 2000. */
 const EPOCH_2000_MS = 946_684_800_000
 /** EWKB of a point: byte order, type with the SRID flag, SRID, two doubles. */
@@ -108,8 +90,8 @@ const EWKB_BYTES = 25
 const EWKB_POINT_WITH_SRID = 0x2000_0001
 const WGS_84 = 4326
 const JSONB_VERSION = 1
-/** A row with every value except its attributes: field count, lengths, int4, two timestamps, five reals, the point. */
-const ROW_BYTES = 2 + FIELDS * 4 + 4 + 2 * 8 + 5 * 4 + EWKB_BYTES
+/** A row with every value except its attributes: field count, lengths, int4, two timestamps, reals, the point. */
+const ROW_BYTES = 2 + FIELDS * 4 + 4 + 2 * 8 + MEASURED_NAMES.length * 4 + EWKB_BYTES
 
 function encodeRows(points: PointColumns): Buffer {
   let bytes = HEADER.length + 2 + points.subject.length * ROW_BYTES
@@ -131,17 +113,14 @@ function encodeRows(points: PointColumns): Buffer {
     at = buffer.writeInt32BE(value === null ? -1 : 4, at)
     if (value !== null) at = buffer.writeFloatBE(value, at)
   }
+  const measured = MEASURED_NAMES.map(name => points[name])
   for (let index = 0; index < points.subject.length; index++) {
     at = buffer.writeInt16BE(FIELDS, at)
     at = buffer.writeInt32BE(4, at)
     at = buffer.writeInt32BE(points.subject[index] as number, at)
     writeTime(points.recordedAt[index] as number)
     writeTime(points.receivedAt[index] as number)
-    writeReal(points.speed[index] as number | null)
-    writeReal(points.heading[index] as number | null)
-    writeReal(points.accuracy[index] as number | null)
-    writeReal(points.altitude[index] as number | null)
-    writeReal(points.battery[index] as number | null)
+    for (const column of measured) writeReal(column[index] as number | null)
     at = buffer.writeInt32BE(EWKB_BYTES, at)
     at = buffer.writeUInt8(1, at)
     at = buffer.writeUInt32LE(EWKB_POINT_WITH_SRID, at)

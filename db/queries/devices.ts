@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { learnRoots } from '../../fair/roots.ts'
 import { isUuid, newId, notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { devices } from '../schema/devices.ts'
 import { subjects } from '../schema/users.ts'
 import { hubOfDevice } from '../visibility.ts'
@@ -123,20 +124,14 @@ export const DEVICE_SORTS = {
   lastSeenAt: { sql: `coalesce(d.last_seen_at, '-infinity')`, type: 'timestamptz' },
 } as const
 
-/** Hubs whose devices may be seen, besides devices without a hub; null means all hubs. */
-type Visible = readonly string[] | null
-const isVisible = (hubs: string) =>
-  `(${hubOfDevice('d')} IS NULL OR ${hubOfDevice('d')} = ANY(${hubs}::uuid[]))`
-
 export function listDevices(
   tx: Queryable,
-  visible: Visible,
+  visible: VisibleHubs,
   filter: { hubIds?: readonly string[]; vehicleIds?: readonly string[] },
   page: PageRequest,
 ): Promise<Page<Device>> {
-  const { where, values, add } = conditions()
-  where.push('d.deleted_at IS NULL')
-  if (visible) add(isVisible('?'), visible)
+  const { where, values, add, placeholder } = conditions()
+  where.push('d.deleted_at IS NULL', ...hubConditions(hubOfDevice('d'), visible, placeholder))
   if (filter.hubIds) add(`${hubOfDevice('d')} = ANY(?::uuid[])`, filter.hubIds)
   if (filter.vehicleIds) add('m.vehicle_id = ANY(?::uuid[])', filter.vehicleIds)
   return readPage(
@@ -157,12 +152,11 @@ export function listDevices(
 }
 
 /** A visible device of the organization, or null. */
-export async function findDevice(tx: Queryable, id: string, visible: Visible): Promise<Device | null> {
-  const [row] = await tx.query<Device>(
-    `SELECT ${COLUMNS} FROM ${FROM}
-     WHERE d.id = $1 AND d.deleted_at IS NULL AND ($2::uuid[] IS NULL OR ${isVisible('$2')})`,
-    [id, visible],
-  )
+export async function findDevice(tx: Queryable, id: string, visible: VisibleHubs): Promise<Device | null> {
+  const { where, values, add, placeholder } = conditions()
+  add('d.id = ?', id)
+  where.push('d.deleted_at IS NULL', ...hubConditions(hubOfDevice('d'), visible, placeholder))
+  const [row] = await tx.query<Device>(`SELECT ${COLUMNS} FROM ${FROM} WHERE ${where.join(' AND ')}`, values)
   return row ?? null
 }
 
@@ -317,13 +311,14 @@ export async function listLastSeen(
 export async function listDeviceSubjects(
   tx: Queryable,
   ids: readonly string[],
-  visible: Visible,
+  visible: VisibleHubs,
 ): Promise<Map<string, number>> {
+  const { where, values, add, placeholder } = conditions()
+  add('d.id = ANY(?::uuid[])', ids)
+  where.push('d.deleted_at IS NULL', ...hubConditions(hubOfDevice('d'), visible, placeholder))
   const rows = await tx.query<{ id: string; key: number }>(
-    `SELECT d.id, s.key FROM devices d JOIN subjects s ON s.id = d.id
-     WHERE d.id = ANY($1::uuid[]) AND d.deleted_at IS NULL
-       AND ($2::uuid[] IS NULL OR ${isVisible('$2')})`,
-    [ids, visible],
+    `SELECT d.id, s.key FROM devices d JOIN subjects s ON s.id = d.id WHERE ${where.join(' AND ')}`,
+    values,
   )
   return new Map(rows.map(row => [row.id, row.key]))
 }

@@ -1,5 +1,6 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions } from '../hub-rule.ts'
 import { type Crossing, geofenceEvents } from '../schema/geofence-events.ts'
 import { hubsOfSubject, type Visibility, type VisibleThrough, visibleCondition } from '../visibility.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
@@ -32,10 +33,12 @@ export function listGeofenceEvents(
   filter: GeofenceEventFilter,
   page: PageRequest,
 ): Promise<Page<GeofenceEvent>> {
-  const { where, values, add } = conditions()
-  where.push('f.deleted_at IS NULL')
-  if (visibility.hubIds) add('(f.hub_id IS NULL OR f.hub_id = ANY(?::uuid[]))', visibility.hubIds)
-  where.push(visibleCondition('s', visibility, value => `$${values.push(value)}`, 'e.at'))
+  const { where, values, add, placeholder } = conditions()
+  where.push(
+    'f.deleted_at IS NULL',
+    ...hubConditions('f.hub_id', visibility.hubIds, placeholder),
+    visibleCondition('s', visibility, placeholder, 'e.at'),
+  )
   if (filter.geofenceIds) add('e.geofence_id = ANY(?::uuid[])', filter.geofenceIds)
   if (filter.subjectIds) add('e.subject_id = ANY(?::uuid[])', filter.subjectIds)
   if (filter.from) add('e.at >= ?', filter.from)

@@ -1,5 +1,6 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { lockUntilCommit } from '../locks.ts'
 import { geofences } from '../schema/geofences.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
@@ -11,9 +12,6 @@ export type Geofence = Shown<typeof geofences, (typeof HIDDEN)[number]>
 
 export type NewGeofence = Pick<Geofence, 'name' | 'hubId' | 'shape'>
 
-/** Hubs whose geofences may be seen, besides geofences without a hub; null means all hubs. */
-type Visible = readonly string[] | null
-
 const COLUMNS = shownColumns(geofences, 'f', HIDDEN)
 
 export const GEOFENCE_SORTS = {
@@ -23,13 +21,12 @@ export const GEOFENCE_SORTS = {
 
 export function listGeofences(
   tx: Queryable,
-  visible: Visible,
+  visible: VisibleHubs,
   filter: { hubIds: readonly string[] | undefined },
   page: PageRequest,
 ): Promise<Page<Geofence>> {
-  const { where, values, add } = conditions()
-  where.push('f.deleted_at IS NULL')
-  if (visible) add('(f.hub_id IS NULL OR f.hub_id = ANY(?::uuid[]))', visible)
+  const { where, values, add, placeholder } = conditions()
+  where.push('f.deleted_at IS NULL', ...hubConditions('f.hub_id', visible, placeholder))
   if (filter.hubIds) add('f.hub_id = ANY(?::uuid[])', filter.hubIds)
   return readPage(
     tx,
@@ -48,11 +45,17 @@ export function listGeofences(
 }
 
 /** A visible geofence of the organization, or null. */
-export async function findGeofence(tx: Queryable, id: string, visible: Visible): Promise<Geofence | null> {
+export async function findGeofence(
+  tx: Queryable,
+  id: string,
+  visible: VisibleHubs,
+): Promise<Geofence | null> {
+  const { where, values, add, placeholder } = conditions()
+  add('f.id = ?', id)
+  where.push('f.deleted_at IS NULL', ...hubConditions('f.hub_id', visible, placeholder))
   const [row] = await tx.query<Geofence>(
-    `SELECT ${COLUMNS} FROM geofences f
-     WHERE f.id = $1 AND f.deleted_at IS NULL AND ($2::uuid[] IS NULL OR f.hub_id IS NULL OR f.hub_id = ANY($2))`,
-    [id, visible],
+    `SELECT ${COLUMNS} FROM geofences f WHERE ${where.join(' AND ')}`,
+    values,
   )
   return row ?? null
 }

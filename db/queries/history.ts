@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import { MEASURED_NAMES } from '../measured.ts'
 import { scopeConditions, type Visibility, visibleCondition, visibleTimes } from '../visibility.ts'
 import { type Add, firstPoints, type HistoryFilter, NAMED, NAMES, tracks } from './history-tracks.ts'
 import {
@@ -42,17 +43,7 @@ const MIN_ROWS = 50
 const LOOKED_AT_LEAST = 200
 
 const POINT_COLUMNS = (p: string) =>
-  [
-    'recorded_at',
-    'received_at',
-    'speed',
-    'heading',
-    'accuracy',
-    'altitude',
-    'battery',
-    'position',
-    'attributes',
-  ]
+  ['recorded_at', 'received_at', ...MEASURED_NAMES, 'position', 'attributes']
     .map(column => `${p}.${column}`)
     .join(', ')
 

@@ -1,14 +1,12 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { ALL_HUBS, type VisibleHubs } from '../hub-rule.ts'
 import { hubs } from '../schema/hubs.ts'
 import { userHubs } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
 export type Hub = Shown<typeof hubs>
-
-/** Visible hubs; null means all. */
-type Visible = readonly string[] | null
 
 const COLUMNS = shownColumns(hubs, 'h')
 
@@ -17,9 +15,9 @@ export const HUB_SORTS = {
   createdAt: { sql: 'h.created_at', type: 'timestamptz' },
 } as const
 
-export function listHubs(tx: Queryable, visible: Visible, page: PageRequest): Promise<Page<Hub>> {
+export function listHubs(tx: Queryable, visible: VisibleHubs, page: PageRequest): Promise<Page<Hub>> {
   const { where, values, add } = conditions()
-  if (visible) add('h.id = ANY(?::uuid[])', visible)
+  if (visible !== ALL_HUBS) add('h.id = ANY(?::uuid[])', visible)
   return readPage(
     tx,
     {
@@ -37,7 +35,7 @@ export function listHubs(tx: Queryable, visible: Visible, page: PageRequest): Pr
 }
 
 /** A visible hub of the organization, or null. */
-export async function findHub(tx: Queryable, id: string, visible: Visible): Promise<Hub | null> {
+export async function findHub(tx: Queryable, id: string, visible: VisibleHubs): Promise<Hub | null> {
   const [row] = await tx.query<Hub>(
     `SELECT ${COLUMNS} FROM hubs h WHERE h.id = $1 AND ($2::uuid[] IS NULL OR h.id = ANY($2))`,
     [id, visible],
@@ -49,7 +47,7 @@ export async function findHub(tx: Queryable, id: string, visible: Visible): Prom
 export async function listKnownHubs(
   tx: Queryable,
   ids: readonly string[],
-  visible: Visible,
+  visible: VisibleHubs,
 ): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
     'SELECT id FROM hubs WHERE id = ANY($1::uuid[]) AND ($2::uuid[] IS NULL OR id = ANY($2))',

@@ -1,6 +1,6 @@
 import type { Queryable } from '../client.ts'
 import { toLiterals } from '../literals.ts'
-import { COLUMNS, type LogPosition, upsertProgress } from './points.ts'
+import { type LogPosition, POINT_COLUMNS, upsertProgress } from './points.ts'
 import { type StoredTail, TAIL } from './tails.ts'
 
 // The stored values that late or anomalous points change beside themselves. They are read and written in the writer's
@@ -219,12 +219,12 @@ export async function moveTails(
   tails: readonly MovedTail[],
   position: LogPosition,
 ): Promise<void> {
-  const [first, ...others] = COLUMNS.split(', ').filter(column => column !== 'subject_key')
-  const columns = [first, ...others]
   const newest = tails.flatMap(({ newestAt }) => (newestAt === null ? [] : [newestAt]))
   await tx.query(
     `WITH moved AS (
-       UPDATE newest_fixes n SET ${columns.map(column => `${column} = p.${column}`).join(', ')},
+       UPDATE newest_fixes n SET ${POINT_COLUMNS.slice(1)
+         .map(column => `${column} = p.${column}`)
+         .join(', ')},
          last_at = CASE WHEN g.last_ms IS DISTINCT FROM g.newest_ms THEN to_timestamp(g.last_ms / 1000) END,
          last_position = CASE WHEN g.last_ms IS DISTINCT FROM g.newest_ms
            THEN ST_SetSRID(ST_MakePoint(g.last_lng, g.last_lat), 4326) END,

@@ -1,32 +1,39 @@
 import type { Queryable } from '../client.ts'
+import { LIVE_NAMES, type LiveName } from '../measured.ts'
 import { HUB_OF_MOUNT, MOUNTS, type Past } from '../visibility.ts'
 
-/** The newest fix of a subject as a live process keeps it. */
-export interface NewestFix {
-  subject: number
-  recordedAt: number
+/** The place and the measured values of a fix, as others receive them. */
+export interface LiveFix extends Record<LiveName, number | null> {
   lat: number
   lng: number
-  speed: number | null
-  heading: number | null
-  accuracy: number | null
-  battery: number | null
+}
+
+/** The values of a `LiveFix` from row `f` of `newest_fixes`. */
+export const liveFix = (f: string) =>
+  `ST_Y(${f}.position) AS lat, ST_X(${f}.position) AS lng, ${LIVE_NAMES.map(name => `${f}.${name}`).join(', ')}`
+
+/** The newest fix of a subject as a live process keeps it. */
+export interface NewestFix extends LiveFix {
+  subject: number
+  recordedAt: number
   logPartition: number
   logOffset: number
   /** The time of the last point if that is another one, an anomaly. */
   lastAt: number | null
 }
 
-const NEWEST_FIX = `subject_key AS subject, (extract(epoch FROM recorded_at) * 1000)::float8 AS "recordedAt",
-    ST_Y(position) AS lat, ST_X(position) AS lng, speed, heading, accuracy, battery, log_partition AS "logPartition",
-    log_offset AS "logOffset", (extract(epoch FROM last_at) * 1000)::float8 AS "lastAt"`
+const NEWEST_FIX = `n.subject_key AS subject, (extract(epoch FROM n.recorded_at) * 1000)::float8 AS "recordedAt",
+    ${liveFix('n')}, n.log_partition AS "logPartition", n.log_offset AS "logOffset",
+    (extract(epoch FROM n.last_at) * 1000)::float8 AS "lastAt"`
 
 /** All newest fixes and the stored positions of the log, at one moment. */
 export async function readNewestFixes(
   tx: Queryable,
 ): Promise<{ fixes: NewestFix[]; positions: Map<number, number> }> {
   await tx.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')
-  const fixes = await tx.query<NewestFix>(`SELECT ${NEWEST_FIX} FROM newest_fixes WHERE position IS NOT NULL`)
+  const fixes = await tx.query<NewestFix>(
+    `SELECT ${NEWEST_FIX} FROM newest_fixes n WHERE n.position IS NOT NULL`,
+  )
   const positions = await tx.query<{ p: number; o: number }>(
     'SELECT log_partition AS p, next_offset AS o FROM log_positions',
   )
@@ -42,7 +49,7 @@ export async function readNewestOf(
     `SELECT g.key, coalesce(l.next_offset, 0) AS "storedTo", f.*
      FROM unnest($1::int4[], $2::int4[]) AS g(key, partition)
        LEFT JOIN log_positions l ON l.log_partition = g.partition
-       LEFT JOIN (SELECT ${NEWEST_FIX} FROM newest_fixes WHERE position IS NOT NULL) f ON f.subject = g.key`,
+       LEFT JOIN (SELECT ${NEWEST_FIX} FROM newest_fixes n WHERE n.position IS NOT NULL) f ON f.subject = g.key`,
     [subjects.map(({ subject }) => subject), subjects.map(({ partition }) => partition)],
   )
   return rows.map(({ key, storedTo, ...fix }) => ({

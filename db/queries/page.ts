@@ -159,15 +159,16 @@ export function conditions(): {
   where: string[]
   values: unknown[]
   add: (condition: string, value: unknown) => void
+  /** Adds a value and returns its placeholder. */
+  placeholder: (value: unknown) => string
 } {
   const where: string[] = []
   const values: unknown[] = []
+  const placeholder = (value: unknown) => `$${values.push(value)}`
   return {
     where,
     values,
-    add: (condition, value) => {
-      values.push(value)
-      where.push(condition.replaceAll('?', `$${values.length}`))
-    },
+    add: (condition, value) => void where.push(condition.replaceAll('?', placeholder(value))),
+    placeholder,
   }
 }

@@ -1,13 +1,15 @@
+import { eachMeasured, MEASURED_NAMES, type MeasuredName } from '../measured.ts'
+
 /**
  * Points on their way out of the database: each is a row as text, which costs PostgreSQL a fifth of JSON, and Node
  * little (`docs/decisions/0009-history-as-rows-of-text.md`). Numbers keep the form that PostgreSQL writes.
  *
  *     (1,1763719200000,1763719201123,52.5,13.4,12.25,,5.5,,87,){"ignition": true}
  *
- * The values are: subject's key, recorded, received, latitude, longitude, speed, heading, accuracy, altitude, battery,
- * anomaly; the attributes follow the row. A point that was examined and does not match has only its key and time.
+ * The values are: subject's key, recorded, received, latitude, longitude, the measured values (`db/measured.ts`), anomaly;
+ * the attributes follow the row. A point that was examined and does not match has only its key and time.
  */
-export interface HistoryPoint {
+export interface HistoryPoint extends Record<MeasuredName, string> {
   subject: HistorySubject
   /** Milliseconds since 1970. */
   recordedAt: number
@@ -15,11 +17,6 @@ export interface HistoryPoint {
   /** Numbers in the form of JSON; an empty text is null. */
   lat: string
   lng: string
-  speed: string
-  heading: string
-  accuracy: string
-  altitude: string
-  battery: string
   /** The reason why it counts as an anomaly, or an empty text. */
   anomaly: string
   /** A JSON object, or an empty text. */
@@ -42,6 +39,8 @@ export interface HistoryKey {
 /** The requested parts of a point: everything, or what a track needs. */
 export type PointParts = 'all' | 'track'
 
+/** The number of values before the measured ones. */
+const BEFORE = 5
 /** The index of each value in a line. */
 export const VALUE = {
   subject: 0,
@@ -49,15 +48,13 @@ export const VALUE = {
   receivedAt: 2,
   lat: 3,
   lng: 4,
-  speed: 5,
-  heading: 6,
-  accuracy: 7,
-  altitude: 8,
-  battery: 9,
-  anomaly: 10,
-  attributes: 11,
-} as const
-const VALUES = 12
+  ...eachMeasured(name => BEFORE + MEASURED_NAMES.indexOf(name)),
+  anomaly: BEFORE + MEASURED_NAMES.length,
+  attributes: BEFORE + MEASURED_NAMES.length + 1,
+}
+const VALUES = VALUE.attributes + 1
+/** The measured values that a track needs. */
+const OF_TRACK: readonly MeasuredName[] = ['speed', 'heading']
 
 export const milliseconds = (column: string) => `round(date_part('epoch', ${column}) * 1000)::int8`
 
@@ -70,9 +67,7 @@ export function pointLine(key: string, parts: PointParts = 'all'): string {
     whole ? milliseconds('p.received_at') : 'NULL',
     'ST_Y(p.position)',
     'ST_X(p.position)',
-    'p.speed',
-    'p.heading',
-    ...['p.accuracy', 'p.altitude', 'p.battery'].map(column => (whole ? column : 'NULL')),
+    ...MEASURED_NAMES.map(name => (whole || OF_TRACK.includes(name) ? `p.${name}` : 'NULL')),
     'p.anomaly',
   ]
   return whole ? `concat(ROW(${values.join(', ')}), p.attributes)` : `ROW(${values.join(', ')})::text`

@@ -1,4 +1,4 @@
-import type { Queryable } from '../client.ts'
+import type { Database, Queryable } from '../client.ts'
 import { TimeoutError } from '../failures.ts'
 import {
   countMatches,
@@ -27,6 +27,14 @@ export interface RecordsListing extends Listing {
   indexed: { where: string[]; values: unknown[] } | null
 }
 
+/** A page of data records or tasks; in steps where one statement would make everybody wait. */
+export const listInSteps = <Row extends { _id: string }>(
+  db: Pick<Database, 'system' | 'isOneSession'>,
+  listing: RecordsListing,
+  request: PageRequest,
+): Promise<Page<Row>> =>
+  db.isOneSession ? readRecordsInSteps(db.system, listing, request) : readPage(db.system, listing, request)
+
 /** Each takes 5 µs if a search looks into short texts; with long texts a step has fewer. */
 const STEP_ROWS = 4_000
 const STEP_BYTES = 1024 * 1024
@@ -35,7 +43,7 @@ const INDEXED_ROWS = 1_000
 /** Includes the waiting for turns; a statement of PostgreSQL has 15 s without it (`postgres-lanes.ts`). */
 const WITHIN_MS = 30_000
 
-export async function readRecordsInSteps<Row extends { _id: string }>(
+async function readRecordsInSteps<Row extends { _id: string }>(
   db: Queryable,
   listing: RecordsListing,
   request: PageRequest,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../client.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import { visibleCondition } from '../visibility.ts'
 import { deleteSome } from './prune.ts'
 
@@ -172,8 +173,8 @@ const RECEIVED = `to_char(r.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:M
 
 /** The visibility of rejections: their payloads contain places, and the point that won a conflict is one. */
 export interface RejectionVisibility {
-  /** The subjects: devices in these hubs or without a hub (null means every hub), and users likewise. */
-  hubIds: readonly string[] | null
+  /** The subjects: devices in these hubs or without a hub, and users likewise. */
+  hubIds: VisibleHubs
   /** Whether places of any subject are shown. */
   seesPlaces: boolean
 }

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { schedules } from '../schema/schedules.ts'
 import { type Flow, listFlowsById } from './flows.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
@@ -17,9 +18,6 @@ export type NewSchedule = Omit<
   Schedule,
   '_id' | 'flow' | 'lastRunAt' | 'lastError' | 'isSample' | 'createdAt' | 'updatedAt'
 >
-
-/** Hubs whose schedules may be seen, besides schedules without a hub; null means all hubs. */
-type Visible = readonly string[] | null
 
 const COLUMNS = shownColumns(schedules, 's', HIDDEN)
 
@@ -49,12 +47,12 @@ async function withFlows(tx: Queryable, rows: readonly Row[]): Promise<Schedule[
 
 export async function listSchedules(
   tx: Queryable,
-  visible: Visible,
+  visible: VisibleHubs,
   filter: ScheduleFilter,
   page: PageRequest,
 ): Promise<Page<Schedule>> {
-  const { where, values, add } = conditions()
-  if (visible) add('(s.hub_id IS NULL OR s.hub_id = ANY(?::uuid[]))', visible)
+  const { where, values, add, placeholder } = conditions()
+  where.push(...hubConditions('s.hub_id', visible, placeholder))
   if (filter.flowIds) add('s.flow_id = ANY(?::uuid[])', filter.flowIds)
   if (filter.hubIds) add('s.hub_id = ANY(?::uuid[])', filter.hubIds)
   if (filter.teamIds) add('s.team_id = ANY(?::uuid[])', filter.teamIds)
@@ -79,13 +77,15 @@ export async function listSchedules(
 export async function findSchedule(
   tx: Queryable,
   id: string,
-  visible: Visible,
+  visible: VisibleHubs,
   lock: '' | 'FOR UPDATE' = '',
 ): Promise<Schedule | null> {
+  const { where, values, add, placeholder } = conditions()
+  add('s.id = ?', id)
+  where.push(...hubConditions('s.hub_id', visible, placeholder))
   const rows = await tx.query<Row>(
-    `SELECT ${COLUMNS} FROM schedules s
-     WHERE s.id = $1 AND ($2::uuid[] IS NULL OR s.hub_id IS NULL OR s.hub_id = ANY($2)) ${lock}`,
-    [id, visible],
+    `SELECT ${COLUMNS} FROM schedules s WHERE ${where.join(' AND ')} ${lock}`,
+    values,
   )
   const [schedule] = await withFlows(tx, rows)
   return schedule ?? null

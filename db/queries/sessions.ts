@@ -1,5 +1,6 @@
 import { learnRoots } from '../../fair/roots.ts'
 import { newId, notify, type Queryable } from '../client.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import type { PermissionDetail } from '../schema/roles.ts'
 import { addGrants, ROLE_VERSION } from './granted.ts'
 import { deleteSome } from './prune.ts'
@@ -24,8 +25,8 @@ export interface Caller {
   isOwner: boolean
   /** The permissions of its role. */
   permissionDetails: readonly PermissionDetail[]
-  /** The hubs it may work in; null means all, as for Owner and Admin. */
-  hubIds: string[] | null
+  /** The hubs it may work in; all for Owner and Admin. */
+  hubIds: VisibleHubs
   /** The teams it is a member or leader of. */
   teamIds: string[]
 }

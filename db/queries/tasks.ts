@@ -1,8 +1,9 @@
 import { type Database, newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, isInVisibleHub, type VisibleHubs } from '../hub-rule.ts'
 import { tasks } from '../schema/tasks.ts'
-import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
-import { countInSteps, readRecordsInSteps } from './records-in-steps.ts'
+import { conditions, type Page, type PageRequest, storedBytes } from './page.ts'
+import { countInSteps, listInSteps } from './records-in-steps.ts'
 
 /**
  * Tasks. Lists take the organization first and run with the owner's rights, since a policy would prevent the use of
@@ -45,7 +46,7 @@ const COUNT_UP_TO = 1_000
 /** The tasks that a user sees: those of its hubs and without a hub, within the scope of its role. */
 export interface TaskVisibility {
   userId: string
-  hubIds: readonly string[] | null
+  hubIds: VisibleHubs
   teamIds: readonly string[]
   scope: 'all' | 'team' | 'own'
 }
@@ -57,8 +58,7 @@ function visibleConditions(
   { userId, hubIds, teamIds, scope }: TaskVisibility,
   add: (value: unknown) => string,
 ): string[] {
-  const where: string[] = []
-  if (hubIds) where.push(`(d.hub_id IS NULL OR d.hub_id = ANY(${add(hubIds)}::uuid[]))`)
+  const where = hubConditions('d.hub_id', hubIds, add)
   if (scope === 'own') where.push(`d.assignee_id = ${add(userId)}`)
   if (scope === 'team')
     where.push(`(d.assignee_id = ${add(userId)} OR d.team_id = ANY(${add(teamIds)}::uuid[]))`)
@@ -70,7 +70,7 @@ export function isTaskVisible(
   { userId, hubIds, teamIds, scope }: TaskVisibility,
   { hubId, teamId, assigneeId }: SeenThrough,
 ): boolean {
-  if (hubIds && hubId !== null && !hubIds.includes(hubId)) return false
+  if (!isInVisibleHub(hubId, hubIds)) return false
   if (scope === 'all' || assigneeId === userId) return true
   return scope === 'team' && teamId !== null && teamIds.includes(teamId)
 }
@@ -146,8 +146,7 @@ export function listTasks(
     search: ['d.search'],
     countUpTo: COUNT_UP_TO,
   }
-  if (!db.isOneSession) return readPage(db.system, listing, page)
-  return readRecordsInSteps(db.system, { ...listing, table: 'tasks', of: { organizationId }, indexed }, page)
+  return listInSteps(db, { ...listing, table: 'tasks', of: { organizationId }, indexed }, page)
 }
 
 /** The number of tasks, whoever sees them. */

@@ -1,5 +1,6 @@
 import type { Queryable } from '../client.ts'
 import { type Visibility, visibleCondition } from '../visibility.ts'
+import { type LiveFix, liveFix } from './newest-fixes.ts'
 
 /** Whether the organization's apps receive the positions of teams. */
 export async function allowsTeamPositions(db: Queryable, organizationId: string): Promise<boolean> {
@@ -28,17 +29,11 @@ export async function findDriver(
   return row ?? null
 }
 
-export interface TeamPosition {
+export interface TeamPosition extends LiveFix {
   subjectId: string
   name: string
   /** Seconds since 1970. */
   recordedAt: number
-  lat: number
-  lng: number
-  speed: number | null
-  heading: number | null
-  accuracy: number | null
-  battery: number | null
 }
 
 /**
@@ -69,8 +64,7 @@ export async function listTeamPositions(
          JOIN mounts m ON m.vehicle_id = v.id AND m.unmounted_at IS NULL
      )
      SELECT s.id AS "subjectId", coalesce(d.name, u.name, '') AS name,
-       floor(extract(epoch FROM f.recorded_at))::float8 AS "recordedAt", ST_Y(f.position) AS lat, ST_X(f.position) AS lng,
-       f.speed, f.heading, f.accuracy, f.battery
+       floor(extract(epoch FROM f.recorded_at))::float8 AS "recordedAt", ${liveFix('f')}
      FROM subject_ids JOIN subjects s ON s.id = subject_ids.id JOIN newest_fixes f ON f.subject_key = s.key
        LEFT JOIN devices d ON d.id = s.id LEFT JOIN users u ON u.id = s.id
      WHERE s.organization_id = $1 AND s.id <> ALL($3::uuid[]) AND d.deleted_at IS NULL AND f.position IS NOT NULL

@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { teams, teamUsers } from '../schema/teams.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
@@ -23,13 +24,19 @@ export const TEAM_SORTS = {
 /** The teams that a user sees: those of its hubs and without a hub or, by the scope of its role, only its own. */
 export interface TeamVisibility {
   userId: string
-  hubIds: readonly string[] | null
+  hubIds: VisibleHubs
   ownOnly: boolean
 }
 
-/** $1 the hubs or null, $2 whether only own teams, $3 the caller. */
-const IS_VISIBLE = `($1::uuid[] IS NULL OR t.hub_id IS NULL OR t.hub_id = ANY($1))
-  AND (NOT $2 OR EXISTS (SELECT FROM team_users v WHERE v.team_id = t.id AND v.user_id = $3))`
+const visibleConditions = (
+  { userId, hubIds, ownOnly }: TeamVisibility,
+  placeholder: (value: unknown) => string,
+): string[] => [
+  ...hubConditions('t.hub_id', hubIds, placeholder),
+  ...(ownOnly
+    ? [`EXISTS (SELECT FROM team_users v WHERE v.team_id = t.id AND v.user_id = ${placeholder(userId)})`]
+    : []),
+]
 
 export function listTeams(
   tx: Queryable,
@@ -37,9 +44,8 @@ export function listTeams(
   filter: { hubIds?: readonly string[]; userIds?: readonly string[] },
   page: PageRequest,
 ): Promise<Page<Team>> {
-  const { where, values, add } = conditions()
-  values.push(visibility.hubIds, visibility.ownOnly, visibility.userId)
-  where.push(IS_VISIBLE)
+  const { where, values, add, placeholder } = conditions()
+  where.push(...visibleConditions(visibility, placeholder))
   if (filter.hubIds) add('t.hub_id = ANY(?::uuid[])', filter.hubIds)
   if (filter.userIds) {
     add(
@@ -65,27 +71,11 @@ export function listTeams(
 
 /** A visible team, or null. */
 export async function findTeam(tx: Queryable, visibility: TeamVisibility, id: string): Promise<Team | null> {
-  const [row] = await tx.query<Team>(`SELECT ${COLUMNS} FROM teams t WHERE ${IS_VISIBLE} AND t.id = $4`, [
-    visibility.hubIds,
-    visibility.ownOnly,
-    visibility.userId,
-    id,
-  ])
+  const { where, values, add, placeholder } = conditions()
+  add('t.id = ?', id)
+  where.push(...visibleConditions(visibility, placeholder))
+  const [row] = await tx.query<Team>(`SELECT ${COLUMNS} FROM teams t WHERE ${where.join(' AND ')}`, values)
   return row ?? null
-}
-
-/** The visible ones among these teams; null means every hub. */
-export async function listKnownTeams(
-  tx: Queryable,
-  ids: readonly string[],
-  visible: readonly string[] | null,
-): Promise<Set<string>> {
-  const rows = await tx.query<{ id: string }>(
-    `SELECT id FROM teams
-     WHERE id = ANY($1::uuid[]) AND ($2::uuid[] IS NULL OR hub_id IS NULL OR hub_id = ANY($2))`,
-    [ids, visible],
-  )
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** Whether a user belongs to a team, as a member or a leader. */

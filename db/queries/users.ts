@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
 import { foldEmail } from '../email-address.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
@@ -29,12 +30,12 @@ export const USER_SORTS = {
 } as const
 
 /**
- * The users that a caller sees: itself, and the others who work in one of its hubs or in none at all (null means every
- * hub), within the scope of its permission: all, those of its teams, or nobody else.
+ * The users that a caller sees: itself, and the others who work in one of its hubs or in none at all, within the scope of
+ * its permission: all, those of its teams, or nobody else.
  */
 export interface UserVisibility {
   userId: string
-  hubIds: readonly string[] | null
+  hubIds: VisibleHubs
   teamIds: readonly string[]
   scope?: 'all' | 'team' | 'own'
 }

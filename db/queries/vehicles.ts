@@ -1,6 +1,7 @@
 import { eq, sql } from 'drizzle-orm'
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import { vehicles } from '../schema/vehicles.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 
@@ -10,9 +11,6 @@ const HIDDEN = ['driverBy'] as const
 export type Vehicle = Shown<typeof vehicles, (typeof HIDDEN)[number]> & { deviceId: string | null }
 
 export type NewVehicle = Omit<Vehicle, '_id' | 'deviceId' | 'isSample' | 'createdAt' | 'updatedAt'>
-
-/** Hubs whose vehicles may be seen, besides vehicles without a hub; null means all hubs. */
-type Visible = readonly string[] | null
 
 const COLUMNS = `${shownColumns(vehicles, 'v', HIDDEN)}, (SELECT m.device_id FROM mounts m
     WHERE m.vehicle_id = v.id AND m.unmounted_at IS NULL) AS "deviceId"`
@@ -32,12 +30,12 @@ export interface VehicleFilter {
 
 export function listVehicles(
   tx: Queryable,
-  visible: Visible,
+  visible: VisibleHubs,
   filter: VehicleFilter,
   page: PageRequest,
 ): Promise<Page<Vehicle>> {
-  const { where, values, add } = conditions()
-  if (visible) add('(v.hub_id IS NULL OR v.hub_id = ANY(?::uuid[]))', visible)
+  const { where, values, add, placeholder } = conditions()
+  where.push(...hubConditions('v.hub_id', visible, placeholder))
   if (filter.hubIds) add('v.hub_id = ANY(?::uuid[])', filter.hubIds)
   if (filter.driverIds) add('v.driver_id = ANY(?::uuid[])', filter.driverIds)
   if (filter.tags) add('v.tags && ?::text[]', filter.tags)
@@ -61,31 +59,19 @@ export function listVehicles(
 export async function findVehicle(
   tx: Queryable,
   id: string,
-  visible: Visible,
+  visible: VisibleHubs,
   lock: '' | 'FOR NO KEY UPDATE' = '',
 ): Promise<Vehicle | null> {
   // A separate statement: one that waits for a lock would read the mounts as they were before.
   if (lock) await tx.query(`SELECT FROM vehicles WHERE id = $1 ${lock}`, [id])
+  const { where, values, add, placeholder } = conditions()
+  add('v.id = ?', id)
+  where.push(...hubConditions('v.hub_id', visible, placeholder))
   const [row] = await tx.query<Vehicle>(
-    `SELECT ${COLUMNS} FROM vehicles v
-     WHERE v.id = $1 AND ($2::uuid[] IS NULL OR v.hub_id IS NULL OR v.hub_id = ANY($2))`,
-    [id, visible],
+    `SELECT ${COLUMNS} FROM vehicles v WHERE ${where.join(' AND ')}`,
+    values,
   )
   return row ?? null
-}
-
-/** The visible ones among these vehicles; null means every hub. */
-export async function listKnownVehicles(
-  tx: Queryable,
-  ids: readonly string[],
-  visible: Visible,
-): Promise<Set<string>> {
-  const rows = await tx.query<{ id: string }>(
-    `SELECT id FROM vehicles
-     WHERE id = ANY($1::uuid[]) AND ($2::uuid[] IS NULL OR hub_id IS NULL OR hub_id = ANY($2))`,
-    [ids, visible],
-  )
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** Returns the identifiers in the given order. */

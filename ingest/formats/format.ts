@@ -1,15 +1,11 @@
+import type { MeasuredName } from '../../db/measured.ts'
 import type { Reason } from '../../stream/point.ts'
 
 /** A fix as a format reads it: in SI units, but not yet validated. */
-export interface RawFix {
+export interface RawFix extends Partial<Record<MeasuredName, unknown>> {
   lat: unknown
   lng: unknown
   timestamp: unknown
-  speed?: unknown
-  heading?: unknown
-  accuracy?: unknown
-  altitude?: unknown
-  battery?: unknown
   attributes?: unknown
 }
 

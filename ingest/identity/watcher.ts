@@ -57,8 +57,7 @@ export function createWatcher(options: {
 }): Watcher {
   const { db } = options
   const open = new Map<Watched, Credential>()
-  /** For each running read, the changes since it began. */
-  const readings = new Set<ChangeEvent[]>()
+  const readings = createReadings()
 
   /** A failure of one does not stop the others from being ended or updated. */
   function attempt<T>(work: () => T, otherwise: T): T {
@@ -125,47 +124,16 @@ export function createWatcher(options: {
     }
   }
 
-  /** The next checks: single connections or sockets, or the id of an organization for everything of its users. */
-  let due = new Set<Watched | string>()
-  let isChecking = false
-  let closed = false
-
-  const checkAll = () => checkSoon(open.keys())
-
-  /** Checks at once. Requests that come soon after are checked together. */
-  function checkSoon(some: Iterable<Watched | string>): void {
-    for (const one of some) due.add(one)
-    // The check runs without a caller: otherwise it would end when the first caller hangs up.
-    if (!isChecking) void withDemand({ lane: 'requests' }, checkDue)
-  }
-
-  async function checkDue(): Promise<void> {
-    isChecking = true
-    while (due.size > 0 && !closed) {
-      const batch = due
-      due = new Set()
-      const isDue = (one: Credential, watched: Watched) =>
-        batch.has(watched) || (one.kind === 'user' && batch.has(one.organizationId))
-      await retry(() => check(isDue), {
-        firstMs: RETRY_FIRST_MS,
-        maxMs: RETRY_MAX_MS,
-        again(error) {
-          options.onError(error, 'checking the credentials of open connections')
-          return !closed
-        },
-      }).catch(() => {})
-      await sleep(PAUSE_MS, undefined, { ref: false })
-    }
-    isChecking = false
-  }
+  const checks = createChecks(check, options.onError)
+  const checkAll = () => checks.soon(open.keys())
 
   const stopListening = db.onChange(event => {
     if (event.kind === 'record' || event.kind === 'jobs') return
-    for (const changes of readings) changes.push(event)
-    if (event.kind === 'visibility') checkSoon([event.organizationId])
+    readings.tell(event)
+    if (event.kind === 'visibility') checks.soon([event.organizationId])
     else if (event.kind === 'resync') checkAll()
     else if (event.kind === 'device-profile' || event.kind === 'connection')
-      checkSoon(listOpen(credential => concerns(event, credential)))
+      checks.soon(listOpen(credential => concerns(event, credential)))
     else endWhere(credential => concerns(event, credential))
   })
   const timers = [
@@ -174,7 +142,7 @@ export function createWatcher(options: {
       const now = timeOfDay()
       const isOver = (one: Credential) => one.kind === 'user' && one.expiresAt <= now
       const over = listOpen(isOver)
-      if (over.length > 0) checkSoon(over)
+      if (over.length > 0) checks.soon(over)
       endWhere(
         one => one.kind === 'device' && one.certificate !== undefined && one.certificate.expiresAt <= now,
       )
@@ -183,9 +151,27 @@ export function createWatcher(options: {
 
   return {
     watch: (watched, credential) => void open.set(watched, credential),
-    recheck: watched => checkSoon([watched]),
+    recheck: watched => checks.soon([watched]),
     forget: watched => void open.delete(watched),
 
+    read: readings.read,
+
+    close() {
+      checks.close()
+      stopListening()
+      for (const timer of timers) clearInterval(timer)
+    },
+  }
+}
+
+/** Reads credentials, and again if one changes meanwhile. */
+function createReadings(): { tell(event: ChangeEvent): void; read: Watcher['read'] } {
+  /** For each running read, the changes since it began. */
+  const readings = new Set<ChangeEvent[]>()
+  return {
+    tell(event) {
+      for (const changes of readings) changes.push(event)
+    },
     async read(read) {
       const changes: ChangeEvent[] = []
       readings.add(changes)
@@ -200,11 +186,47 @@ export function createWatcher(options: {
         readings.delete(changes)
       }
     },
+  }
+}
 
+/** Checks what is due: single connections or sockets, or the id of an organization for everything of its users. */
+function createChecks(
+  check: (isSelected: (credential: Credential, watched: Watched) => boolean) => Promise<void>,
+  onError: (error: unknown, doing: string) => void,
+): { soon(some: Iterable<Watched | string>): void; close(): void } {
+  let due = new Set<Watched | string>()
+  let isChecking = false
+  let closed = false
+
+  async function checkDue(): Promise<void> {
+    isChecking = true
+    while (due.size > 0 && !closed) {
+      const batch = due
+      due = new Set()
+      const isDue = (one: Credential, watched: Watched) =>
+        batch.has(watched) || (one.kind === 'user' && batch.has(one.organizationId))
+      await retry(() => check(isDue), {
+        firstMs: RETRY_FIRST_MS,
+        maxMs: RETRY_MAX_MS,
+        again(error) {
+          onError(error, 'checking the credentials of open connections')
+          return !closed
+        },
+      }).catch(() => {})
+      await sleep(PAUSE_MS, undefined, { ref: false })
+    }
+    isChecking = false
+  }
+
+  return {
+    // Checks at once. Requests that come soon after are checked together.
+    soon(some) {
+      for (const one of some) due.add(one)
+      // The check runs without a caller: otherwise it would end when the first caller hangs up.
+      if (!isChecking) void withDemand({ lane: 'requests' }, checkDue)
+    },
     close() {
       closed = true
-      stopListening()
-      for (const timer of timers) clearInterval(timer)
     },
   }
 }

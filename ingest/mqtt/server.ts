@@ -5,32 +5,29 @@ import type { Database } from '../../db/client.ts'
 import { networkOf } from '../../fair/network.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
-import { type TrackerConnection, takesTopic } from '../connections/connection.ts'
 import type { Intake } from '../connections/intake.ts'
 import type { Connections } from '../connections.ts'
 import type { Draining } from '../drain.ts'
-import { formatOf } from '../formats/table.ts'
-import type { Publisher } from '../identity/authenticate.ts'
 import type { Tokens } from '../identity/tokens.ts'
 import type { Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
-import { type Profiles, readerOf, type UsedProfile } from '../profiles/profiles.ts'
+import type { Profiles } from '../profiles/profiles.ts'
+import { type Admission, createAdmission } from './admission.ts'
 import { createPersistence, keepNoNumbers, NO_DELIVERY } from './aedes.ts'
 import { Connection, type ConnectionServices } from './connection.ts'
 import { createCredentials, endSessionsOfDeleted } from './credentials.ts'
-import { CONNECT_TIMEOUT_MS, MAX_CONNECTIONS_PER_CREDENTIAL, MAX_LEFT_BYTES } from './limits.ts'
-import { listen, openTls, type TlsFiles } from './listeners.ts'
-import { NOT_AUTHORIZED, ProtocolError, SERVER_UNAVAILABLE } from './protocol.ts'
-import { createSessions } from './sessions.ts'
+import { CONNECT_TIMEOUT_MS } from './limits.ts'
+import { type Listener, listen, openTls, type TlsFiles } from './listeners.ts'
+import { Sessions } from './sessions.ts'
 import { createTenants } from './tenants.ts'
 import { createConnectionThrottle } from './throttle.ts'
 import { topicsOf } from './topics.ts'
 
 /**
- * The MQTT server. A connection waits for its turn, is authenticated once, and is closed when its credential ends.
- * A client publishes only to its own topics, through its connection. aedes handles sockets, keepalives and
- * subscriptions.
+ * The MQTT server. A connection waits for its turn (`throttle.ts`), is authenticated once (`admission.ts`), and is closed when
+ * its credential ends. A client publishes only to its own topics, through its connection. aedes handles sockets,
+ * keepalives and subscriptions.
  */
 export interface MqttServer {
   readonly port: number
@@ -46,7 +43,7 @@ export interface MqttServer {
 const ACKNOWLEDGED_WITHIN_MS = 5_000
 const POLL_EVERY_MS = 500
 
-export async function openMqttServer(options: {
+export interface MqttServerOptions {
   db: Database
   log: Log
   tokens: Tokens
@@ -63,103 +60,31 @@ export async function openMqttServer(options: {
   tls?: { port: number } & TlsFiles
   connectionsPerSecond: number
   onError: (error: unknown, doing: string) => void
-}): Promise<MqttServer> {
-  const { db, log, tokens, watcher, profiles, metrics, lastSeen, intake, scheduler, sockets, host, onError } =
-    options
+}
+
+/** Accepts a stream, or what `secure` makes of it. */
+type Accept = (
+  ...accepted: [...Parameters<MqttServer['accept']>, secure?: (stream: Duplex) => Duplex]
+) => void
+
+export async function openMqttServer(options: MqttServerOptions): Promise<MqttServer> {
+  const { db, log, tokens, watcher, profiles, metrics, lastSeen, intake, scheduler, onError } = options
   keepNoNumbers()
-  const sessions = createSessions()
-  const services: ConnectionServices = {
-    log,
-    scheduler,
-    tenants: createTenants(),
-    sessions,
-    profiles,
-    metrics,
-    lastSeen,
-    intake,
-    onError,
-  }
+  const sessions = new Sessions()
+  const shared = { log, scheduler, profiles, metrics, lastSeen, intake, onError }
+  const services: ConnectionServices = { ...shared, sessions, tenants: createTenants() }
   const connections = new Map<Client, Connection>()
-  /** Clients that are being authenticated, and the bytes left by those that have disconnected meanwhile. */
-  const unauthenticated = new Map<Client, { connection: Connection; leftBytes: number }>()
-  let leftBytes = 0
   const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
   const readPublisher = createCredentials({ db, tokens, profiles })
+  const admission = createAdmission({ sessions, watcher, profiles, readPublisher })
   const stopEnding = endSessionsOfDeleted({ db, sessions, onError })
   /** The connections that have been asked to end. */
   const ending = new Set<Connection>()
   let closing = false
 
-  const broker = await Aedes.createBroker({
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    // aedes would apply MQTT 3.1's limit of 23 characters, but OwnTracks sends longer ones. Fieldline's limit: `limits.ts`.
-    maxClientsIdLength: 65_535,
-    persistence: createPersistence(sessions.isResumed),
-    mq: NO_DELIVERY,
-    authenticate(client, username, password, done) {
-      const connection = unauthenticated.get(client)?.connection
-      if (!connection) return
-      let profile: UsedProfile | null = null
-      watcher
-        .read(async () => {
-          const publisher = await readPublisher(username, password?.toString('utf8'), client.conn)
-          const profileId = publisher?.kind === 'device' ? publisher.profileId : null
-          profile = profileId === null ? null : await profiles.use(profileId)
-          return publisher
-        })
-        .then(
-          publisher => {
-            // The client has disconnected, and left nothing, or too much.
-            if (!unauthenticated.has(client)) return
-            const error = findRefusal(connection, publisher, profile)
-            if (error) connection.socket.closeFor(error)
-            else if (client.closed) connection.admitLeft(publisher as Sender, profile)
-            else {
-              admit(connection, publisher as Sender, profile)
-              done(null, true)
-            }
-          },
-          error =>
-            connection.socket.closeFor(
-              new ProtocolError('unavailable', 'authenticating', SERVER_UNAVAILABLE, error),
-            ),
-        )
-        .finally(() => forget(client))
-    },
-    authorizeSubscribe(client, subscription, done) {
-      const { publisher, session } = connections.get(client) ?? {}
-      // Other clients' topics, `$SYS/…` and `$share/…` do not begin like this. [MQTT-3.8.4-5]: SUBACK 0x80.
-      const granted =
-        publisher &&
-        publisher.kind !== 'connection' &&
-        session &&
-        subscription.topic.startsWith(topicsOf(publisher)) &&
-        sessions.subscribe(session, subscription.topic, subscription.qos)
-      done(null, granted ? subscription : null)
-    },
-  })
+  const broker = await openBroker(sessions, connections, admission)
 
-  function admit(connection: Connection, publisher: Sender, profile: UsedProfile | null): void {
-    const { client, socket } = connection
-    // The identifier is private to its credential, so no client can disconnect one of another credential.
-    client.id = `${publisher.id}/${client.id}`
-    // [MQTT-3.1.4-2]: an older connection with this identifier is closed. Done here, because aedes sometimes forgets
-    // connections.
-    for (const other of sessions.socketsOf(publisher.id)) {
-      if (other.client.id === client.id) other.client.close()
-    }
-    const [oldest, ...others] = sessions.socketsOf(publisher.id)
-    if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.client.close()
-    connection.admit(publisher, sessions.open(socket, publisher), profile)
-    watcher.watch(connection, publisher)
-  }
-
-  function accept(
-    stream: Duplex,
-    address: string | undefined,
-    onKnown: () => void,
-    secure?: (stream: Duplex) => Duplex,
-  ): void {
+  const accept: Accept = (stream, address, onKnown, secure) => {
     if (closing) return void stream.destroy()
     throttle.enter(stream, networkOf(address ?? ''), answered => {
       // It may have closed while it waited.
@@ -167,7 +92,7 @@ export async function openMqttServer(options: {
       const client = broker.handle(secure ? secure(stream) : stream)
       const connection = new Connection(client, services)
       connections.set(client, connection)
-      unauthenticated.set(client, { connection, leftBytes: 0 })
+      admission.enter(connection)
       if (closing) end(connection)
       else if (log.full) connection.pause()
       client.once('connected', () => {
@@ -176,7 +101,7 @@ export async function openMqttServer(options: {
         if (connection.session) sessions.resume(connection.session)
       })
       client.conn.once('close', () => {
-        leave(connection)
+        admission.leave(connection)
         connections.delete(client)
         ending.delete(connection)
         watcher.forget(connection)
@@ -185,70 +110,30 @@ export async function openMqttServer(options: {
     })
   }
 
-  /** Handles an unauthenticated client that has closed the socket: its input waits, if there is room. */
-  function leave(connection: Connection): void {
-    const { client, hasConnect, leftBytes: bytes } = connection
-    const pending = unauthenticated.get(client)
-    if (!pending) return
-    if (!hasConnect || bytes === 0 || leftBytes + bytes > MAX_LEFT_BYTES) {
-      unauthenticated.delete(client)
-      connection.drop()
-      return
-    }
-    pending.leftBytes = bytes
-    leftBytes += bytes
-  }
-
-  function forget(client: Client): void {
-    leftBytes -= unauthenticated.get(client)?.leftBytes ?? 0
-    unauthenticated.delete(client)
-  }
-
   function end(connection: Connection): void {
     ending.add(connection)
     connection.pause()
   }
 
-  const stopListening = log.onFull(full => {
-    for (const connection of connections.values()) {
-      if (full) connection.pause()
-      else if (!ending.has(connection)) connection.resume()
-    }
-  })
-  const polls = setInterval(() => {
-    for (const connection of connections.values()) {
-      if (connection.isWaiting) connection.refreshKeepalive()
-    }
-    sessions.expire(performance.now())
-  }, POLL_EVERY_MS)
+  const stopListening = log.onFull(full => holdBack(full, connections, ending))
+  const polls = setInterval(() => poll(connections, sessions), POLL_EVERY_MS)
   metrics.observe({ connecting: () => throttle.waiting, sessionsAway: () => sessions.away })
 
-  const { port } = options
-  const tls = options.tls && openTls(options.tls, onError)
-  const acceptSocket = (socket: Socket, secure?: () => Duplex) => {
-    if (sockets.enter(socket)) accept(socket, socket.remoteAddress, () => sockets.work(socket), secure)
-  }
-  const listener = await listen({ host, port, onError, onSocket: socket => acceptSocket(socket) })
-  const secured =
-    options.tls &&
-    (await listen({
-      host,
-      port: options.tls.port,
-      onError,
-      onSocket: socket => acceptSocket(socket, () => (tls as NonNullable<typeof tls>).secure(socket)),
-    }))
+  const listeners = await openListeners(options, (socket, secure) => {
+    if (options.sockets.enter(socket))
+      accept(socket, socket.remoteAddress, () => options.sockets.work(socket), secure)
+  })
 
   let closed: Promise<unknown> | undefined
   function stopAccepting(): void {
     closing = true
     stopEnding()
     throttle.close()
-    tls?.close()
-    closed ??= Promise.all([listener.close(), secured?.close()])
+    closed ??= listeners.close()
   }
 
   return {
-    port: listener.port,
+    port: listeners.port,
     get connections() {
       return connections.size
     },
@@ -267,10 +152,7 @@ export async function openMqttServer(options: {
       stopAccepting()
       stopListening()
       for (const connection of connections.values()) end(connection)
-      const deadline = performance.now() + ACKNOWLEDGED_WITHIN_MS
-      while ([...connections.values()].some(({ pending }) => pending > 0) && performance.now() < deadline) {
-        await new Promise(resolve => setTimeout(resolve, 10))
-      }
+      await untilAcknowledged(connections)
       clearInterval(polls)
       await new Promise<void>(resolve => broker.close(resolve))
       for (const { client } of connections.values()) client.close()
@@ -279,21 +161,82 @@ export async function openMqttServer(options: {
   }
 }
 
-type Sender = Publisher | TrackerConnection
+/** Reads no connection while the log is full. Those that have been asked to end stay paused. */
+function holdBack(
+  full: boolean,
+  connections: ReadonlyMap<Client, Connection>,
+  ending: ReadonlySet<Connection>,
+): void {
+  for (const connection of connections.values()) {
+    if (full) connection.pause()
+    else if (!ending.has(connection)) connection.resume()
+  }
+}
 
-const isAllowed = (topic: string, sender: Sender, profile: UsedProfile | null): boolean =>
-  sender.kind === 'connection'
-    ? takesTopic(sender, topic)
-    : formatOf(topic, sender) !== null || readerOf(profile, topic) !== null
+function poll(connections: ReadonlyMap<Client, Connection>, sessions: Sessions): void {
+  for (const connection of connections.values()) {
+    if (connection.isWaiting) connection.refreshKeepalive()
+  }
+  sessions.expire(performance.now())
+}
 
-/** Why an authenticated client is not accepted, or null. */
-function findRefusal(
-  { willTopic }: Connection,
-  publisher: Sender | null,
-  profile: UsedProfile | null,
-): ProtocolError | null {
-  if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
-  return willTopic !== undefined && !isAllowed(willTopic, publisher, profile)
-    ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
-    : null
+/** Waits until nothing of the connections is unacknowledged, but not for long. */
+async function untilAcknowledged(connections: ReadonlyMap<Client, Connection>): Promise<void> {
+  const deadline = performance.now() + ACKNOWLEDGED_WITHIN_MS
+  while ([...connections.values()].some(({ pending }) => pending > 0) && performance.now() < deadline) {
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+
+/** aedes, which handles sockets, keepalives and subscriptions. */
+function openBroker(
+  sessions: Sessions,
+  connections: ReadonlyMap<Client, Connection>,
+  admission: Admission,
+): Promise<Aedes> {
+  return Aedes.createBroker({
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    // aedes would apply MQTT 3.1's limit of 23 characters, but OwnTracks sends longer ones. Fieldline's limit: `limits.ts`.
+    maxClientsIdLength: 65_535,
+    persistence: createPersistence(clientId => sessions.isResumed(clientId)),
+    mq: NO_DELIVERY,
+    authenticate: (client, username, password, done) =>
+      admission.authenticate(client, username, password?.toString('utf8'), () => done(null, true)),
+    authorizeSubscribe(client, subscription, done) {
+      const { publisher, session } = connections.get(client) ?? {}
+      // Other clients' topics, `$SYS/…` and `$share/…` do not begin like this. [MQTT-3.8.4-5]: SUBACK 0x80.
+      const granted =
+        publisher &&
+        publisher.kind !== 'connection' &&
+        session &&
+        subscription.topic.startsWith(topicsOf(publisher)) &&
+        sessions.subscribe(session, subscription.topic, subscription.qos)
+      done(null, granted ? subscription : null)
+    },
+  })
+}
+
+/** Listens on TCP and, if configured, TLS. `secure` makes the socket of a connection over TLS. */
+async function openListeners(
+  { host, port, tls, onError }: MqttServerOptions,
+  accept: (socket: Socket, secure?: () => Duplex) => void,
+): Promise<Listener> {
+  const secured = tls && openTls(tls, onError)
+  const listener = await listen({ host, port, onError, onSocket: socket => accept(socket) })
+  const other =
+    tls &&
+    secured &&
+    (await listen({
+      host,
+      port: tls.port,
+      onError,
+      onSocket: socket => accept(socket, () => secured.secure(socket)),
+    }))
+  return {
+    port: listener.port,
+    async close() {
+      secured?.close()
+      await Promise.all([listener.close(), other?.close()])
+    },
+  }
 }

@@ -46,167 +46,164 @@ interface Message {
 
 const PUBLISH = { cmd: 'publish', qos: 0, dup: false, retain: false } as const
 
-export type Sessions = ReturnType<typeof createSessions>
-
-export function createSessions() {
-  const byClientId = new Map<string, Session>()
-  const byOwner = new Map<string, Set<Session>>()
+export class Sessions {
+  readonly #byClientId = new Map<string, Session>()
+  readonly #byOwner = new Map<string, Set<Session>>()
   /** Sessions whose client is away, the longest away first. */
-  const away = new Set<Session>()
-  let queued = 0
+  readonly #away = new Set<Session>()
+  #queued = 0
 
-  function end(session: Session): void {
-    away.delete(session)
-    queued -= session.queue.length
-    session.queue = []
-    if (byClientId.get(session.clientId) === session) byClientId.delete(session.clientId)
-    const siblings = byOwner.get(session.owner.id)
-    siblings?.delete(session)
-    if (siblings?.size === 0) byOwner.delete(session.owner.id)
+  get away(): number {
+    return this.#away.size
   }
 
-  function makeRoom(owner: string): void {
-    const own = [...(byOwner.get(owner) ?? [])].filter(({ socket }) => socket === null)
-    for (const session of own.slice(0, Math.max(0, own.length - MAX_SESSIONS_AWAY))) end(session)
-    for (const session of away) {
-      if (away.size <= MAX_SESSIONS_AWAY_IN_ALL) break
-      end(session)
+  get queued(): number {
+    return this.#queued
+  }
+
+  /** The sockets of a credential's open connections, oldest first. */
+  socketsOf(owner: string): ClientSocket[] {
+    return [...(this.#byOwner.get(owner) ?? [])].flatMap(({ socket }) =>
+      socket?.client.closed === false ? socket : [],
+    )
+  }
+
+  /** Opens the session of an authenticated client of `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
+  open(socket: ClientSocket, { kind, id }: Owner): Session {
+    const { id: clientId, clean } = socket.client
+    const known = this.#byClientId.get(clientId)
+    const kept = !clean && kind !== 'connection'
+    const resumed = kept && known?.kept === true
+    if (known && !resumed) this.#end(known)
+    const owner = { kind, id }
+    const fresh = { clientId, owner, kept, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
+    const session: Session = Object.assign(resumed ? (known as Session) : fresh, { socket, resumed })
+    this.#away.delete(session)
+    this.#byClientId.set(clientId, session)
+    const siblings = this.#byOwner.get(id)
+    // Moves to the end, because this connection is the newest.
+    siblings?.delete(session)
+    if (siblings) siblings.add(session)
+    else this.#byOwner.set(id, new Set([session]))
+    return session
+  }
+
+  /** The devices with sessions, open or away. */
+  deviceIds(): string[] {
+    return [...this.#byOwner].flatMap(([id, [session]]) => (session?.owner.kind === 'device' ? id : []))
+  }
+
+  /** Ends the sessions of a deleted device. */
+  endOf(owner: string): void {
+    for (const session of [...(this.#byOwner.get(owner) ?? [])]) {
+      session.socket = null
+      this.#end(session)
     }
   }
 
-  /** The highest requested quality of service, or null without a subscription. [MQTT-3.3.5-1] */
-  function qualityOf(session: Session, topic: string): 0 | 1 | null {
-    let best: number | null = null
-    for (const [filter, qos] of session.filters) if (matches(filter, topic)) best = Math.max(best ?? 0, qos)
-    return best === null ? null : best > 0 ? 1 : 0
+  /** [MQTT-4.4.0-1]: sends unacknowledged messages again, and new ones for the first time. */
+  resume(session: Session): void {
+    for (const message of session.queue) write(session, message)
   }
 
-  function write(session: Session, message: Message): void {
-    const { socket } = session
-    if (!socket?.client.connected) return
-    const dup = message.id > 0
-    if (!dup) message.id = takeId(session)
-    const { topic, payload, id } = message
-    socket.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
+  /** Handles the end of the connection. */
+  leave(session: Session, socket: ClientSocket): void {
+    if (session.socket !== socket) return
+    if (session.kept) {
+      session.socket = null
+      session.awaySince = performance.now()
+      this.#away.add(session)
+      this.#makeRoom(session.owner.id)
+    } else {
+      this.#end(session)
+    }
   }
 
-  return {
-    get away() {
-      return away.size
-    },
-    get queued() {
-      return queued
-    },
-
-    /** The sockets of a credential's open connections, oldest first. */
-    socketsOf(owner: string): ClientSocket[] {
-      return [...(byOwner.get(owner) ?? [])].flatMap(({ socket }) =>
-        socket?.client.closed === false ? socket : [],
-      )
-    },
-
-    /** Opens the session of an authenticated client of `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
-    open(socket: ClientSocket, { kind, id }: Owner): Session {
-      const { id: clientId, clean } = socket.client
-      const known = byClientId.get(clientId)
-      const kept = !clean && kind !== 'connection'
-      const resumed = kept && known?.kept === true
-      if (known && !resumed) end(known)
-      const owner = { kind, id }
-      const fresh = { clientId, owner, kept, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
-      const session: Session = Object.assign(resumed ? (known as Session) : fresh, { socket, resumed })
-      away.delete(session)
-      byClientId.set(clientId, session)
-      const siblings = byOwner.get(id)
-      // Moves to the end, because this connection is the newest.
-      siblings?.delete(session)
-      if (siblings) siblings.add(session)
-      else byOwner.set(id, new Set([session]))
-      return session
-    },
-
-    /** The devices with sessions, open or away. */
-    deviceIds(): string[] {
-      return [...byOwner].flatMap(([id, [session]]) => (session?.owner.kind === 'device' ? id : []))
-    },
-
-    /** Ends the sessions of a deleted device. */
-    endOf(owner: string): void {
-      for (const session of [...(byOwner.get(owner) ?? [])]) {
-        session.socket = null
-        end(session)
-      }
-    },
-
-    /** [MQTT-4.4.0-1]: sends unacknowledged messages again, and new ones for the first time. */
-    resume(session: Session): void {
-      for (const message of session.queue) write(session, message)
-    },
-
-    /** Handles the end of the connection. */
-    leave(session: Session, socket: ClientSocket): void {
-      if (session.socket !== socket) return
-      if (session.kept) {
-        session.socket = null
-        session.awaySince = performance.now()
-        away.add(session)
-        makeRoom(session.owner.id)
-      } else {
-        end(session)
-      }
-    },
-
-    /** Adds the filter if the session has room for it. Returns whether it has. [MQTT-3.8.4-3] */
-    subscribe(session: Session, filter: string, qos: 0 | 1 | 2): boolean {
-      if (!session.filters.has(filter) && session.filters.size >= MAX_SUBSCRIPTIONS) return false
-      session.filters.set(filter, qos)
-      return true
-    },
-
-    /** Sends messages to all of `owner`'s sessions that have subscribed to the topic. */
-    send(owner: string, topic: string, payloads: readonly string[]): void {
-      let together: Buffer | undefined
-      for (const session of byOwner.get(owner) ?? []) {
-        const qos = qualityOf(session, topic)
-        // With QoS 0 nothing is kept for a client that does not read, and all clients share the same bytes.
-        if (qos === 0 && session.socket?.client.connected) {
-          together ??= Buffer.concat(payloads.map(payload => generate({ ...PUBLISH, topic, payload })))
-          session.socket.offer(together)
-        }
-        if (qos !== 1) continue
-        for (const payload of payloads) {
-          // The newest is dropped: a client that acknowledges nothing has no use for it, and it can be read over HTTP.
-          if (session.queue.length >= MAX_QUEUED || queued >= MAX_QUEUED_IN_ALL) break
-          const message = { id: 0, topic, payload }
-          session.queue.push(message)
-          queued++
-          write(session, message)
-        }
-      }
-    },
-
-    /** Handles a PUBACK. */
-    acknowledge(session: Session, id: number): void {
-      const index = session.queue.findIndex(message => message.id === id)
-      if (index === -1) return
-      session.queue.splice(index, 1)
-      queued--
-    },
-
-    /** Ends sessions whose client has been away for too long. */
-    expire(now: number): void {
-      for (const session of away) {
-        if (now - session.awaySince < SESSION_AWAY_MS) break
-        end(session)
-      }
-    },
-
-    /** Whether the CONNACK says that the session was kept. In MQTT 3.1 that byte is reserved. */
-    isResumed(clientId: string): boolean {
-      const session = byClientId.get(clientId)
-      return session?.resumed === true && session.socket?.client.version === 4
-    },
+  /** Adds the filter if the session has room for it. Returns whether it has. [MQTT-3.8.4-3] */
+  subscribe(session: Session, filter: string, qos: 0 | 1 | 2): boolean {
+    if (!session.filters.has(filter) && session.filters.size >= MAX_SUBSCRIPTIONS) return false
+    session.filters.set(filter, qos)
+    return true
   }
+
+  /** Sends messages to all of `owner`'s sessions that have subscribed to the topic. */
+  send(owner: string, topic: string, payloads: readonly string[]): void {
+    let together: Buffer | undefined
+    for (const session of this.#byOwner.get(owner) ?? []) {
+      const qos = qualityOf(session, topic)
+      // With QoS 0 nothing is kept for a client that does not read, and all clients share the same bytes.
+      if (qos === 0 && session.socket?.client.connected) {
+        together ??= Buffer.concat(payloads.map(payload => generate({ ...PUBLISH, topic, payload })))
+        session.socket.offer(together)
+      }
+      if (qos !== 1) continue
+      for (const payload of payloads) {
+        // The newest is dropped: a client that acknowledges nothing has no use for it, and it can be read over HTTP.
+        if (session.queue.length >= MAX_QUEUED || this.#queued >= MAX_QUEUED_IN_ALL) break
+        const message = { id: 0, topic, payload }
+        session.queue.push(message)
+        this.#queued++
+        write(session, message)
+      }
+    }
+  }
+
+  /** Handles a PUBACK. */
+  acknowledge(session: Session, id: number): void {
+    const index = session.queue.findIndex(message => message.id === id)
+    if (index === -1) return
+    session.queue.splice(index, 1)
+    this.#queued--
+  }
+
+  /** Ends sessions whose client has been away for too long. */
+  expire(now: number): void {
+    for (const session of this.#away) {
+      if (now - session.awaySince < SESSION_AWAY_MS) break
+      this.#end(session)
+    }
+  }
+
+  /** Whether the CONNACK says that the session was kept. In MQTT 3.1 that byte is reserved. */
+  isResumed(clientId: string): boolean {
+    const session = this.#byClientId.get(clientId)
+    return session?.resumed === true && session.socket?.client.version === 4
+  }
+
+  #end(session: Session): void {
+    this.#away.delete(session)
+    this.#queued -= session.queue.length
+    session.queue = []
+    if (this.#byClientId.get(session.clientId) === session) this.#byClientId.delete(session.clientId)
+    const siblings = this.#byOwner.get(session.owner.id)
+    siblings?.delete(session)
+    if (siblings?.size === 0) this.#byOwner.delete(session.owner.id)
+  }
+
+  #makeRoom(owner: string): void {
+    const own = [...(this.#byOwner.get(owner) ?? [])].filter(({ socket }) => socket === null)
+    for (const session of own.slice(0, Math.max(0, own.length - MAX_SESSIONS_AWAY))) this.#end(session)
+    for (const session of this.#away) {
+      if (this.#away.size <= MAX_SESSIONS_AWAY_IN_ALL) break
+      this.#end(session)
+    }
+  }
+}
+
+/** The highest requested quality of service, or null without a subscription. [MQTT-3.3.5-1] */
+function qualityOf(session: Session, topic: string): 0 | 1 | null {
+  let best: number | null = null
+  for (const [filter, qos] of session.filters) if (matches(filter, topic)) best = Math.max(best ?? 0, qos)
+  return best === null ? null : best > 0 ? 1 : 0
+}
+
+function write(session: Session, message: Message): void {
+  const { socket } = session
+  if (!socket?.client.connected) return
+  const dup = message.id > 0
+  if (!dup) message.id = takeId(session)
+  const { topic, payload, id } = message
+  socket.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
 }
 
 /** A packet identifier that the session does not use. [MQTT-2.3.1-2] */

@@ -1,9 +1,9 @@
-import { createFairQueue, type FairQueue } from '../../fair/fair-queue.ts'
-import { createBackPressure } from '../back-pressure.ts'
-import { type Log, ownerOf, type Source, splitByPartition } from '../log.ts'
-import { type Entry, NO_OUTCOMES, type Outcomes } from '../point.ts'
+import type { FairQueue } from '../../fair/fair-queue.ts'
+import { type Log, splitByPartition } from '../log.ts'
+import { type Entry, NO_OUTCOMES } from '../point.ts'
+import { type Waiting, WaitingEntries } from '../waiting.ts'
 import type { OnError } from './client.ts'
-import { createRecordWriter, type RecordWriter } from './record.ts'
+import { RecordWriter } from './record.ts'
 import type { Messages, Sender } from './sender.ts'
 
 /**
@@ -28,23 +28,6 @@ const REQUEST_BYTES = 16 * 1024 * 1024
 const TURN_BYTES = 128
 const LOOK_FOR_ENDED_MS = 1_000
 
-/** One call of `append`, whose entries may go to several partitions and requests. */
-interface Appended {
-  source: Source
-  remaining: number
-  resolve: (outcomes: Outcomes) => void
-  reject: (error: Error) => void
-}
-
-/** Consecutive entries of one call for one partition. */
-interface Waiting {
-  appended: Appended
-  entries: readonly Entry[]
-  /** The number of its entries that are in a request already. */
-  taken: number
-  bytes: number
-}
-
 export type Appender = Pick<Log, 'append' | 'full' | 'onFull' | 'waiting' | 'close'>
 
 export function createAppender(options: {
@@ -56,44 +39,26 @@ export function createAppender(options: {
 }): Appender {
   const { topic, sender } = options
   const partitionBytes = Math.min(PARTITION_BYTES, REQUEST_BYTES / options.partitions)
-  const queues = Array.from({ length: options.partitions }, (): FairQueue<Waiting> => createFairQueue())
-  const pressure = createBackPressure({
+  const waiting = new WaitingEntries({
+    partitions: options.partitions,
     maxBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
+    costOf: (_, bytes) => Math.ceil(bytes / TURN_BYTES),
     onError: options.onError,
   })
-  const writer = createRecordWriter()
+  const writer = new RecordWriter()
   /** The entries in the request that is under way. */
   let sending: Waiting[] = []
   let running: Promise<void> | undefined
-  let closed = false
-
-  function reject(items: readonly Waiting[], message: string): void {
-    for (const item of items) {
-      pressure.leave(item)
-      item.appended.reject(new Error(message))
-    }
-  }
-
-  /** A device sends the entries of an ended connection again, so they need not be kept. */
-  function dropEnded(): void {
-    for (const queue of queues) {
-      reject(
-        queue.remove(item => item.appended.source.ended),
-        'The sender has gone',
-      )
-    }
-  }
 
   /**
    * Writes one request's share of a partition into records; items whose entries are all taken move from the queue to
    * `sending`.
    */
-  function takeRecords(partition: number): Messages {
-    const queue = queues[partition] as FairQueue<Waiting>
+  function takeRecords(queue: FairQueue<Waiting>, partition: number): Messages {
     const records: Buffer[] = []
     let bytes = 0
     for (let item = queue.peek(); item; item = queue.peek()) {
-      const { subjects } = item.appended.source
+      const { subjects } = item.source
       while (item.taken < item.entries.length && bytes + writer.bytes < partitionBytes) {
         const entry = item.entries[item.taken++] as Entry
         writer.add(entry, subjects)
@@ -111,27 +76,24 @@ export function createAppender(options: {
     running ??= sendAll().finally(() => {
       running = undefined
       // Handles entries that were appended between the last look at the queues and now.
-      if (queues.some(queue => queue.size > 0)) start()
+      if (!waiting.isEmpty) start()
     })
   }
 
   async function sendAll(): Promise<void> {
     // Waits one turn of the event loop, so that everything from one read of the sockets shares a record.
     await new Promise(resolve => setImmediate(resolve))
-    const looking = setInterval(dropEnded, LOOK_FOR_ENDED_MS)
+    const looking = setInterval(() => waiting.dropEnded(), LOOK_FOR_ENDED_MS)
     try {
-      while (queues.some(queue => queue.size > 0)) {
-        dropEnded()
-        const messages = queues.flatMap((_, partition) => takeRecords(partition))
+      while (!waiting.isEmpty) {
+        waiting.dropEnded()
+        const messages = waiting.queues.flatMap(takeRecords)
         if (messages.length > 0) await sender.send(topic, messages)
-        for (const item of sending) {
-          pressure.leave(item)
-          if (--item.appended.remaining === 0) item.appended.resolve(NO_OUTCOMES)
-        }
+        waiting.resolve(sending, NO_OUTCOMES)
         sending = []
       }
     } catch (error) {
-      if (!closed) options.onError(error, 'writing records for Kafka')
+      if (!waiting.isClosed) options.onError(error, 'writing records for Kafka')
       rejectAll()
     } finally {
       clearInterval(looking)
@@ -139,40 +101,27 @@ export function createAppender(options: {
   }
 
   function rejectAll(): void {
-    reject(sending, 'The log is closed')
+    waiting.reject(sending)
     sending = []
-    for (const queue of queues) {
-      reject(
-        queue.remove(() => true),
-        'The log is closed',
-      )
-    }
+    waiting.rejectAll()
   }
 
   return {
-    waiting: pressure.waiting,
+    waiting: waiting.pressure.waiting,
     get full() {
-      return pressure.full
+      return waiting.pressure.full
     },
-    onFull: pressure.onFull,
+    onFull: waiting.pressure.onFull,
 
     append(entries, source) {
-      if (closed) return Promise.reject(new Error('The log is closed'))
       if (entries.length === 0) return Promise.resolve(NO_OUTCOMES)
-      const parts = splitByPartition(entries, queues.length)
-      return new Promise<Outcomes>((resolve, reject) => {
-        const appended: Appended = { source, remaining: parts.length, resolve, reject }
-        for (const [partition, part] of parts) {
-          const bytes = pressure.enter(part)
-          const item = { appended, entries: part, taken: 0, bytes }
-          queues[partition]?.push(item, ownerOf(source), Math.ceil(bytes / TURN_BYTES))
-        }
-        start()
-      })
+      const appended = waiting.append(splitByPartition(entries, options.partitions), source)
+      start()
+      return appended
     },
 
     async close() {
-      closed = true
+      waiting.close()
       await sender.close()
       await running
       rejectAll()

@@ -85,43 +85,19 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
   async function consume(): Promise<void> {
     const groupId = options.groupId()
     const client = options.createClient(options.retries)
-    const consumer = client.kafka.consumer({
-      groupId,
-      sessionTimeout: SESSION_TIMEOUT_MS,
-      rebalanceTimeout: REBALANCE_TIMEOUT_MS,
-      heartbeatInterval: HEARTBEAT_MS,
-      minBytes: options.fetch.minBytes,
-      maxWaitTimeInMs: options.fetch.waitMs,
-      allowAutoTopicCreation: false,
-      // Fieldline replaces a crashed consumer itself.
-      retry: { restartOnFailure: async () => false },
-    })
-    let signAt = performance.now()
-    let cutAt = signAt
+    const consumer = createConsumer(client, groupId, options)
     let ending = false
-    const { CRASH, GROUP_JOIN, HEARTBEAT, FETCH, REQUEST_TIMEOUT } = consumer.events
     let fail = (_: Error) => {}
     const ended = new Promise<void>((resolve, reject) => {
       endNow = resolve
       fail = reject
-      consumer.on(CRASH, ({ payload }) => reject(payload.error))
     })
     ended.catch(() => {})
-    const onHeard = () => {
-      signAt = performance.now()
-      membership.heardAt = signAt
-    }
-    consumer.on(HEARTBEAT, onHeard)
-    consumer.on(FETCH, () => {
-      // No join takes so long.
-      if (performance.now() - signAt > CUT_AFTER_MS)
-        fail(new Error('The consumer reads without being a member of its group'))
-    })
-    // kafkajs keeps using the connection whose answer did not come, and other connections to that broker, which may be
-    // dead too.
-    consumer.on(REQUEST_TIMEOUT, ({ payload }) => client.cut(NO_ANSWER, payload.broker))
-    consumer.on(GROUP_JOIN, ({ payload }) => {
-      onHeard()
+    consumer.on(consumer.events.CRASH, ({ payload }) => fail(payload.error))
+    const signs = watchSigns(client, consumer, membership, fail)
+    const stopLooking = watchProgress(options, membership, atWork, fail)
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      signs.hear()
       const partitions = payload.memberAssignment[options.topic] ?? []
       membership.partitions = partitions
       options.onNote({ group: groupId, partitions, tookMs: payload.duration }, 'Joined a group of Kafka')
@@ -132,33 +108,13 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       atWork.set(work, performance.now())
       await work.finally(() => atWork.delete(work))
     }
-    const watching = setInterval(() => {
-      const now = performance.now()
-      if (now - signAt > SILENT_AFTER_MS) fail(new Error('The consumer gives no sign of life'))
-      else if (now - Math.max(signAt, cutAt) > CUT_AFTER_MS) {
-        cutAt = now
-        client.cut(NO_ANSWER)
-      }
-    }, HEARTBEAT_MS)
-    const standing = new Map<number, { offset: number; looks: number }>()
-    const looking = setInterval(
-      () =>
-        lookForStuck(standing).then(
-          partition => {
-            if (partition !== undefined)
-              fail(new Error(`The consumer does not read partition ${partition}, which has records`))
-          },
-          () => {},
-        ),
-      LOOK_EVERY_MS,
-    )
     try {
       current = consumer
-      await Promise.race([start(consumer, eachBatch), ended])
+      await Promise.race([start(consumer, options, eachBatch), ended])
       await ended
     } finally {
-      clearInterval(watching)
-      clearInterval(looking)
+      signs.stop()
+      stopLooking()
       current = undefined
       membership.partitions = []
       ending = true
@@ -168,43 +124,6 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       client.end()
       await options.onLeft?.(groupId).catch(error => onError(error, 'leaving a group in Kafka'))
     }
-  }
-
-  /** A partition that has stood still for too long; kafkajs can wait in one of its fetches while the others go on. */
-  async function lookForStuck(
-    standing: Map<number, { offset: number; looks: number }>,
-  ): Promise<number | undefined> {
-    const unread = await options.findUnread()
-    const since = performance.now() - LOOK_EVERY_MS
-    // Batches of other partitions may wait for one that takes long.
-    const isBusy = [...atWork.values()].some(begunAt => begunAt < since)
-    for (const partition of standing.keys())
-      if (isBusy || !membership.partitions.includes(partition) || !unread.has(partition))
-        standing.delete(partition)
-    if (isBusy) return undefined
-    for (const partition of membership.partitions) {
-      const offset = unread.get(partition)
-      if (offset === undefined) continue
-      const known = standing.get(partition)
-      const looks = known?.offset === offset ? known.looks + 1 : 1
-      if (looks === STUCK_AFTER_LOOKS) return partition
-      standing.set(partition, { offset, looks })
-    }
-    return undefined
-  }
-
-  async function start(
-    consumer: Consumer,
-    eachBatch: (payload: EachBatchPayload) => Promise<void>,
-  ): Promise<void> {
-    await consumer.connect()
-    await consumer.subscribe({ topics: [options.topic], fromBeginning: true })
-    await consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: options.concurrency,
-      eachBatch,
-    })
   }
 
   const running = retry(async () => closed || consume(), {
@@ -226,4 +145,105 @@ export function keepConsuming(options: ConsumeOptions): Consuming {
       await running
     },
   }
+}
+
+const createConsumer = ({ kafka }: KafkaClient, groupId: string, { fetch }: ConsumeOptions): Consumer =>
+  kafka.consumer({
+    groupId,
+    sessionTimeout: SESSION_TIMEOUT_MS,
+    rebalanceTimeout: REBALANCE_TIMEOUT_MS,
+    heartbeatInterval: HEARTBEAT_MS,
+    minBytes: fetch.minBytes,
+    maxWaitTimeInMs: fetch.waitMs,
+    allowAutoTopicCreation: false,
+    // Fieldline replaces a crashed consumer itself.
+    retry: { restartOnFailure: async () => false },
+  })
+
+async function start(
+  consumer: Consumer,
+  { topic, concurrency }: ConsumeOptions,
+  eachBatch: (payload: EachBatchPayload) => Promise<void>,
+): Promise<void> {
+  await consumer.connect()
+  await consumer.subscribe({ topics: [topic], fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachBatchAutoResolve: false,
+    partitionsConsumedConcurrently: concurrency,
+    eachBatch,
+  })
+}
+
+/**
+ * Cuts the connections of a silent consumer, and calls `fail` if it stays silent or reads without being a member. `hear` is
+ * called when it joins.
+ */
+function watchSigns(
+  client: KafkaClient,
+  consumer: Consumer,
+  membership: Membership,
+  fail: (error: Error) => void,
+): { hear(): void; stop(): void } {
+  let signAt = performance.now()
+  let cutAt = signAt
+  const hear = () => {
+    signAt = performance.now()
+    membership.heardAt = signAt
+  }
+  const { HEARTBEAT, FETCH, REQUEST_TIMEOUT } = consumer.events
+  consumer.on(HEARTBEAT, hear)
+  consumer.on(FETCH, () => {
+    // No join takes so long.
+    if (performance.now() - signAt > CUT_AFTER_MS)
+      fail(new Error('The consumer reads without being a member of its group'))
+  })
+  // kafkajs keeps using the connection whose answer did not come, and other connections to that broker, which may be
+  // dead too.
+  consumer.on(REQUEST_TIMEOUT, ({ payload }) => client.cut(NO_ANSWER, payload.broker))
+  const watching = setInterval(() => {
+    const now = performance.now()
+    if (now - signAt > SILENT_AFTER_MS) fail(new Error('The consumer gives no sign of life'))
+    else if (now - Math.max(signAt, cutAt) > CUT_AFTER_MS) {
+      cutAt = now
+      client.cut(NO_ANSWER)
+    }
+  }, HEARTBEAT_MS)
+  return { hear, stop: () => clearInterval(watching) }
+}
+
+/**
+ * Calls `fail` if a partition stands still for too long: kafkajs can wait in one of its fetches while the others go on.
+ * Returns a function that stops looking. `atWork` has the batches in progress, with the time when each began.
+ */
+function watchProgress(
+  { findUnread }: ConsumeOptions,
+  membership: Membership,
+  atWork: ReadonlyMap<Promise<void>, number>,
+  fail: (error: Error) => void,
+): () => void {
+  const standing = new Map<number, { offset: number; looks: number }>()
+
+  async function look(): Promise<void> {
+    const unread = await findUnread()
+    const since = performance.now() - LOOK_EVERY_MS
+    // Batches of other partitions may wait for one that takes long.
+    const isBusy = [...atWork.values()].some(begunAt => begunAt < since)
+    for (const partition of standing.keys())
+      if (isBusy || !membership.partitions.includes(partition) || !unread.has(partition))
+        standing.delete(partition)
+    if (isBusy) return
+    for (const partition of membership.partitions) {
+      const offset = unread.get(partition)
+      if (offset === undefined) continue
+      const known = standing.get(partition)
+      const looks = known?.offset === offset ? known.looks + 1 : 1
+      if (looks === STUCK_AFTER_LOOKS)
+        return fail(new Error(`The consumer does not read partition ${partition}, which has records`))
+      standing.set(partition, { offset, looks })
+    }
+  }
+
+  const looking = setInterval(() => look().catch(() => {}), LOOK_EVERY_MS)
+  return () => clearInterval(looking)
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Admin } from 'kafkajs'
 import type { Log } from '../log.ts'
 import { createAdministrator } from './admin.ts'
 import { createAppender } from './appender.ts'
@@ -7,7 +8,7 @@ import type { Membership } from './consumer.ts'
 import { createFollower } from './follower.ts'
 import { createSender } from './sender.ts'
 import { createStorer } from './storer.ts'
-import { type ClaimLog, nameTopics, openTopics, type StoredLog } from './topics.ts'
+import { type ClaimLog, nameTopics, openTopics, type StoredLog, type Topics } from './topics.ts'
 
 /**
  * The log of the cluster tier, on Apache Kafka.
@@ -102,19 +103,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
 
   let writing: Membership | null = null
 
-  /** By partition the offset that the writers have committed, and the number of records from there. */
-  const readWriters = () =>
-    ask(async admin => {
-      const ends = await admin.fetchTopicOffsets(topics.points)
-      const [committed] = await admin.fetchOffsets({ groupId: topics.writers, topics: [topics.points] })
-      const offsets = new Map(
-        committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]),
-      )
-      return ends.map(({ partition, high, low }) => {
-        const offset = Math.max(offsets.get(partition) ?? 0, Number(low))
-        return { partition, offset, records: Number(high) - offset }
-      })
-    })
+  const readWriters = () => ask(admin => readOffsets(admin, topics))
 
   return {
     append: appender.append,
@@ -159,4 +148,18 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
       for (const client of clients) client.end()
     },
   }
+}
+
+/** By partition the offset that the writers have committed, and the number of records from there. */
+async function readOffsets(
+  admin: Admin,
+  topics: Topics,
+): Promise<{ partition: number; offset: number; records: number }[]> {
+  const ends = await admin.fetchTopicOffsets(topics.points)
+  const [committed] = await admin.fetchOffsets({ groupId: topics.writers, topics: [topics.points] })
+  const offsets = new Map(committed?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  return ends.map(({ partition, high, low }) => {
+    const offset = Math.max(offsets.get(partition) ?? 0, Number(low))
+    return { partition, offset, records: Number(high) - offset }
+  })
 }

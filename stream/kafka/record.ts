@@ -1,3 +1,4 @@
+import type { MeasuredName } from '../../db/measured.ts'
 import type { Subject } from '../log.ts'
 import { type Entry, type Point, REASONS, type Reason, type Rejection } from '../point.ts'
 
@@ -16,11 +17,14 @@ export const VERSION = 1
 export class UnreadableRecord extends Error {}
 
 const REJECTION = 0x80
-const SPEED = 0x01
-const HEADING = 0x02
-const ACCURACY = 0x04
-const ALTITUDE = 0x08
-const BATTERY = 0x10
+/** A measured value stands in the record if its flag is set, in this order, before the attributes. */
+const FLAGS: { readonly [name in MeasuredName]: number } = {
+  speed: 0x01,
+  heading: 0x02,
+  accuracy: 0x04,
+  altitude: 0x08,
+  battery: 0x10,
+}
 const ATTRIBUTES = 0x20
 const UNUSED = 0x40
 const INDEX = 0x01
@@ -37,159 +41,155 @@ const FIXED_BYTES = 64
 const UTF8_BYTES_PER_CHARACTER = 3
 
 /** Collects entries of one partition and writes them as one record. */
-export interface RecordWriter {
-  readonly entries: number
-  /** The bytes of the record so far. */
-  readonly bytes: number
-  /** `subjects` identify the entry's subject. */
-  add(entry: Entry, subjects: readonly Subject[]): void
-  /** Returns the record and empties the writer. */
-  finish(): Buffer
-}
+export class RecordWriter {
+  #body = Buffer.allocUnsafe(64 * 1024)
+  #view = viewOf(this.#body)
+  #at = 0
+  #entries = 0
+  #headerBytes = 0
+  readonly #places = new Map<number, number>()
+  readonly #subjects: { key: number; subject: Subject | undefined }[] = []
+  readonly #organizations = new Map<string, number>()
 
-export function createRecordWriter(): RecordWriter {
-  let body = Buffer.allocUnsafe(64 * 1024)
-  let view = new DataView(body.buffer, body.byteOffset, body.length)
-  let at = 0
-  let entries = 0
-  let headerBytes = 0
-  const places = new Map<number, number>()
-  const subjects: { key: number; subject: Subject | undefined }[] = []
-  const organizations = new Map<string, number>()
-
-  function reserve(bytes: number): void {
-    if (at + bytes <= body.length) return
-    const larger = Buffer.allocUnsafe(Math.max(body.length * 2, at + bytes))
-    body.copy(larger, 0, 0, at)
-    body = larger
-    view = new DataView(body.buffer, body.byteOffset, body.length)
+  get entries(): number {
+    return this.#entries
   }
 
-  function placeOf(key: number, among: readonly Subject[]): number {
-    const known = places.get(key)
+  /** The bytes of the record so far. */
+  get bytes(): number {
+    return 7 + this.#headerBytes + this.#at
+  }
+
+  /** `subjects` identify the entry's subject. */
+  add(entry: Entry, subjects: readonly Subject[]): void {
+    const place = this.#placeOf(entry.subject, subjects)
+    if (entry.kind === 'point') this.#addPoint(entry, place)
+    else this.#addRejection(entry, place)
+    this.#entries++
+  }
+
+  /** Returns the record and empties the writer. */
+  finish(): Buffer {
+    const record = Buffer.concat([this.#writeHeader(), this.#body.subarray(0, this.#at)])
+    this.#at = 0
+    this.#entries = 0
+    this.#headerBytes = 0
+    this.#places.clear()
+    this.#subjects.length = 0
+    this.#organizations.clear()
+    return record
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#body.length) return
+    const larger = Buffer.allocUnsafe(Math.max(this.#body.length * 2, this.#at + bytes))
+    this.#body.copy(larger, 0, 0, this.#at)
+    this.#body = larger
+    this.#view = viewOf(larger)
+  }
+
+  #placeOf(key: number, among: readonly Subject[]): number {
+    const known = this.#places.get(key)
     if (known !== undefined) return known
     const subject = among.find(({ subject }) => subject === key)
-    const place = subjects.push({ key, subject }) - 1
-    places.set(key, place)
-    headerBytes += subject ? 23 : 5
-    if (subject && !organizations.has(subject.organizationId)) {
-      organizations.set(subject.organizationId, organizations.size)
-      headerBytes += 16
+    const place = this.#subjects.push({ key, subject }) - 1
+    this.#places.set(key, place)
+    this.#headerBytes += subject ? 23 : 5
+    if (subject && !this.#organizations.has(subject.organizationId)) {
+      this.#organizations.set(subject.organizationId, this.#organizations.size)
+      this.#headerBytes += 16
     }
     return place
   }
 
-  function writeInteger(value: number): void {
-    view.setInt32(at, Math.floor(value / HIGH))
-    view.setUint32(at + 4, value)
-    at += 8
-  }
-
-  /** Writes a number unless it is null. Returns the flag to set, or 0. */
-  function writeFloat(value: number | null, flag: number): number {
-    if (value === null) return 0
-    view.setFloat32(at, value)
-    at += 4
-    return flag
-  }
-
-  function writeText(text: string): void {
-    const length = body.write(text, at + 4)
-    view.setUint32(at, length)
-    at += 4 + length
-  }
-
-  function addPoint(point: Point, place: number): void {
-    reserve(FIXED_BYTES + (point.attributes?.length ?? 0) * UTF8_BYTES_PER_CHARACTER)
-    const flagsAt = at
-    view.setUint16(at + 1, place)
-    at += 3
-    writeInteger(point.recordedAt)
-    writeInteger(point.receivedAt)
-    view.setFloat64(at, point.lat)
-    view.setFloat64(at + 8, point.lng)
-    at += 16
+  #addPoint(point: Point, place: number): void {
+    this.#reserve(FIXED_BYTES + (point.attributes?.length ?? 0) * UTF8_BYTES_PER_CHARACTER)
+    const flagsAt = this.#at
+    this.#view.setUint16(flagsAt + 1, place)
+    this.#at += 3
+    this.#writeInteger(point.recordedAt)
+    this.#writeInteger(point.receivedAt)
+    this.#view.setFloat64(this.#at, point.lat)
+    this.#view.setFloat64(this.#at + 8, point.lng)
+    this.#at += 16
     const { speed, heading, accuracy, altitude, battery, attributes } = point
     const flags =
-      writeFloat(speed, SPEED) |
-      writeFloat(heading, HEADING) |
-      writeFloat(accuracy, ACCURACY) |
-      writeFloat(altitude, ALTITUDE) |
-      writeFloat(battery, BATTERY) |
+      this.#writeFloat(speed, FLAGS.speed) |
+      this.#writeFloat(heading, FLAGS.heading) |
+      this.#writeFloat(accuracy, FLAGS.accuracy) |
+      this.#writeFloat(altitude, FLAGS.altitude) |
+      this.#writeFloat(battery, FLAGS.battery) |
       (attributes === null ? 0 : ATTRIBUTES)
-    if (attributes !== null) writeText(attributes)
-    body[flagsAt] = flags
+    if (attributes !== null) this.#writeText(attributes)
+    this.#body[flagsAt] = flags
   }
 
-  function addRejection(rejection: Rejection, place: number): void {
+  #addRejection(rejection: Rejection, place: number): void {
     const { reason, message, index, topic, payload } = rejection
     const characters = reason.length + message.length + (topic?.length ?? 0) + (payload?.length ?? 0)
-    reserve(FIXED_BYTES + characters * UTF8_BYTES_PER_CHARACTER)
-    body[at] =
+    this.#reserve(FIXED_BYTES + characters * UTF8_BYTES_PER_CHARACTER)
+    this.#body[this.#at] =
       REJECTION |
       (index === null ? 0 : INDEX) |
       (topic === null ? 0 : TOPIC) |
       (payload === null ? 0 : PAYLOAD)
-    view.setUint16(at + 1, place)
-    at += 3
-    writeInteger(rejection.receivedAt)
-    writeText(reason)
-    writeText(message)
+    this.#view.setUint16(this.#at + 1, place)
+    this.#at += 3
+    this.#writeInteger(rejection.receivedAt)
+    this.#writeText(reason)
+    this.#writeText(message)
     if (index !== null) {
-      view.setInt32(at, index)
-      at += 4
+      this.#view.setInt32(this.#at, index)
+      this.#at += 4
     }
-    if (topic !== null) writeText(topic)
-    if (payload !== null) writeText(payload)
+    if (topic !== null) this.#writeText(topic)
+    if (payload !== null) this.#writeText(payload)
   }
 
-  function writeHeader(): Buffer {
-    const header = Buffer.allocUnsafe(7 + headerBytes)
+  #writeInteger(value: number): void {
+    this.#view.setInt32(this.#at, Math.floor(value / HIGH))
+    this.#view.setUint32(this.#at + 4, value)
+    this.#at += 8
+  }
+
+  /** Writes a number unless it is null. Returns the flag to set, or 0. */
+  #writeFloat(value: number | null, flag: number): number {
+    if (value === null) return 0
+    this.#view.setFloat32(this.#at, value)
+    this.#at += 4
+    return flag
+  }
+
+  #writeText(text: string): void {
+    const length = this.#body.write(text, this.#at + 4)
+    this.#view.setUint32(this.#at, length)
+    this.#at += 4 + length
+  }
+
+  #writeHeader(): Buffer {
+    const header = Buffer.allocUnsafe(7 + this.#headerBytes)
     header[0] = VERSION
-    let next = header.writeUInt16BE(organizations.size, 1)
-    for (const id of organizations.keys()) next += writeUuid(header, id, next)
-    next = header.writeUInt16BE(subjects.length, next)
-    for (const { key, subject } of subjects) {
+    let next = header.writeUInt16BE(this.#organizations.size, 1)
+    for (const id of this.#organizations.keys()) next += writeUuid(header, id, next)
+    next = header.writeUInt16BE(this.#subjects.length, next)
+    for (const { key, subject } of this.#subjects) {
       next = header.writeInt32BE(key, next)
       next = header.writeUInt8(subject ? KINDS.indexOf(subject.kind) : UNKNOWN, next)
       if (!subject) continue
       next += writeUuid(header, subject.id, next)
-      next = header.writeUInt16BE(organizations.get(subject.organizationId) as number, next)
+      next = header.writeUInt16BE(this.#organizations.get(subject.organizationId) as number, next)
     }
-    header.writeUInt16BE(entries, next)
+    header.writeUInt16BE(this.#entries, next)
     return header
   }
-
-  return {
-    get entries() {
-      return entries
-    },
-    get bytes() {
-      return 7 + headerBytes + at
-    },
-    add(entry, among) {
-      const place = placeOf(entry.subject, among)
-      if (entry.kind === 'point') addPoint(entry, place)
-      else addRejection(entry, place)
-      entries++
-    },
-    finish() {
-      const record = Buffer.concat([writeHeader(), body.subarray(0, at)])
-      at = 0
-      entries = 0
-      headerBytes = 0
-      places.clear()
-      subjects.length = 0
-      organizations.clear()
-      return record
-    },
-  }
 }
+
+const viewOf = (bytes: Buffer) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** Reads a record. Throws an UnreadableRecord that says why it cannot be read. */
 export function readRecord(record: Buffer): { subjects: (Subject | number)[]; entries: Entry[] } {
   try {
-    return createReader(record)()
+    return new RecordReader(record).read()
   } catch (error) {
     if (error instanceof UnreadableRecord) throw error
     // A read beyond the end, or a text that is not valid UTF-8.
@@ -199,59 +199,44 @@ export function readRecord(record: Buffer): { subjects: (Subject | number)[]; en
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function createReader(record: Buffer) {
-  const view = new DataView(record.buffer, record.byteOffset, record.length)
-  let at = 0
+class RecordReader {
+  readonly #record: Buffer
+  readonly #view: DataView
+  #at = 0
 
-  function readInteger(): number {
-    const value = view.getInt32(at) * HIGH + view.getUint32(at + 4)
-    at += 8
-    return value
+  constructor(record: Buffer) {
+    this.#record = record
+    this.#view = viewOf(record)
   }
 
-  function readFloat(): number {
-    at += 4
-    return view.getFloat32(at - 4)
+  read(): { subjects: (Subject | number)[]; entries: Entry[] } {
+    const version = this.#view.getUint8(0)
+    if (version !== VERSION)
+      throw new UnreadableRecord(`The record has version ${version}, known is ${VERSION}`)
+    this.#at = 1
+    const organizations = Array.from({ length: this.#readCount() }, () => this.#readUuid())
+    const subjects = Array.from({ length: this.#readCount() }, () => this.#readSubject(organizations))
+    const keys = subjects.map(subject => (typeof subject === 'number' ? subject : subject.subject))
+    const entries: Entry[] = new Array(this.#readCount())
+    for (let index = 0; index < entries.length; index++) {
+      const flags = this.#view.getUint8(this.#at)
+      const subject = keys[this.#view.getUint16(this.#at + 1)]
+      if (subject === undefined) throw new UnreadableRecord('An entry is of no subject of the record')
+      this.#at += 3
+      if (flags & UNUSED) throw new UnreadableRecord('An entry has a flag that this version does not know')
+      entries[index] =
+        flags & REJECTION ? this.#readRejection(flags, subject) : this.#readPoint(flags, subject)
+    }
+    if (this.#at !== this.#record.length) throw new UnreadableRecord('The record is longer than its entries')
+    return { subjects, entries }
   }
 
-  function readCount(): number {
-    at += 2
-    return view.getUint16(at - 2)
-  }
-
-  function readText(): string {
-    const from = at + 4
-    const to = from + view.getUint32(at)
-    if (to > record.length) throw new UnreadableRecord('A text ends after the record')
-    at = to
-    return utf8.decode(record.subarray(from, to))
-  }
-
-  function readUuid(): string {
-    if (at + 16 > record.length) throw new UnreadableRecord('An identifier ends after the record')
-    const hex = record.toString('hex', at, at + 16)
-    at += 16
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
-  }
-
-  function readSubject(organizations: readonly string[]): Subject | number {
-    const subject = view.getInt32(at)
-    const kind = KINDS[view.getUint8(at + 4)]
-    at += 5
-    if (kind === undefined) throw new UnreadableRecord('A subject is neither user nor device')
-    if (kind === 'unknown') return subject
-    const id = readUuid()
-    const organizationId = organizations[readCount()]
-    if (organizationId === undefined) throw new UnreadableRecord('An organization is missing')
-    return { kind, id, organizationId, subject }
-  }
-
-  function readPoint(flags: number, subject: number): Point {
-    const recordedAt = readInteger()
-    const receivedAt = readInteger()
-    const lat = view.getFloat64(at)
-    const lng = view.getFloat64(at + 8)
-    at += 16
+  #readPoint(flags: number, subject: number): Point {
+    const recordedAt = this.#readInteger()
+    const receivedAt = this.#readInteger()
+    const lat = this.#view.getFloat64(this.#at)
+    const lng = this.#view.getFloat64(this.#at + 8)
+    this.#at += 16
     return {
       kind: 'point',
       subject,
@@ -259,49 +244,71 @@ function createReader(record: Buffer) {
       receivedAt,
       lat,
       lng,
-      speed: flags & SPEED ? readFloat() : null,
-      heading: flags & HEADING ? readFloat() : null,
-      accuracy: flags & ACCURACY ? readFloat() : null,
-      altitude: flags & ALTITUDE ? readFloat() : null,
-      battery: flags & BATTERY ? readFloat() : null,
-      attributes: flags & ATTRIBUTES ? readText() : null,
+      speed: flags & FLAGS.speed ? this.#readFloat() : null,
+      heading: flags & FLAGS.heading ? this.#readFloat() : null,
+      accuracy: flags & FLAGS.accuracy ? this.#readFloat() : null,
+      altitude: flags & FLAGS.altitude ? this.#readFloat() : null,
+      battery: flags & FLAGS.battery ? this.#readFloat() : null,
+      attributes: flags & ATTRIBUTES ? this.#readText() : null,
     }
   }
 
-  function readRejection(flags: number, subject: number): Rejection {
-    const receivedAt = readInteger()
-    const reason = readText() as Reason
+  #readRejection(flags: number, subject: number): Rejection {
+    const receivedAt = this.#readInteger()
+    const reason = this.#readText() as Reason
     if (!REASONS.includes(reason)) throw new UnreadableRecord(`There is no reason "${reason}"`)
-    const message = readText()
+    const message = this.#readText()
     let index: number | null = null
     if (flags & INDEX) {
-      index = view.getInt32(at)
-      at += 4
+      index = this.#view.getInt32(this.#at)
+      this.#at += 4
     }
-    const topic = flags & TOPIC ? readText() : null
-    const payload = flags & PAYLOAD ? readText() : null
+    const topic = flags & TOPIC ? this.#readText() : null
+    const payload = flags & PAYLOAD ? this.#readText() : null
     return { kind: 'rejection', subject, receivedAt, reason, message, index, topic, payload }
   }
 
-  return () => {
-    const version = view.getUint8(0)
-    if (version !== VERSION)
-      throw new UnreadableRecord(`The record has version ${version}, known is ${VERSION}`)
-    at = 1
-    const organizations = Array.from({ length: readCount() }, readUuid)
-    const subjects = Array.from({ length: readCount() }, () => readSubject(organizations))
-    const keys = subjects.map(subject => (typeof subject === 'number' ? subject : subject.subject))
-    const entries: Entry[] = new Array(readCount())
-    for (let index = 0; index < entries.length; index++) {
-      const flags = view.getUint8(at)
-      const subject = keys[view.getUint16(at + 1)]
-      if (subject === undefined) throw new UnreadableRecord('An entry is of no subject of the record')
-      at += 3
-      if (flags & UNUSED) throw new UnreadableRecord('An entry has a flag that this version does not know')
-      entries[index] = flags & REJECTION ? readRejection(flags, subject) : readPoint(flags, subject)
-    }
-    if (at !== record.length) throw new UnreadableRecord('The record is longer than its entries')
-    return { subjects, entries }
+  #readSubject(organizations: readonly string[]): Subject | number {
+    const subject = this.#view.getInt32(this.#at)
+    const kind = KINDS[this.#view.getUint8(this.#at + 4)]
+    this.#at += 5
+    if (kind === undefined) throw new UnreadableRecord('A subject is neither user nor device')
+    if (kind === 'unknown') return subject
+    const id = this.#readUuid()
+    const organizationId = organizations[this.#readCount()]
+    if (organizationId === undefined) throw new UnreadableRecord('An organization is missing')
+    return { kind, id, organizationId, subject }
+  }
+
+  #readInteger(): number {
+    const value = this.#view.getInt32(this.#at) * HIGH + this.#view.getUint32(this.#at + 4)
+    this.#at += 8
+    return value
+  }
+
+  #readFloat(): number {
+    this.#at += 4
+    return this.#view.getFloat32(this.#at - 4)
+  }
+
+  #readCount(): number {
+    this.#at += 2
+    return this.#view.getUint16(this.#at - 2)
+  }
+
+  #readText(): string {
+    const from = this.#at + 4
+    const to = from + this.#view.getUint32(this.#at)
+    if (to > this.#record.length) throw new UnreadableRecord('A text ends after the record')
+    this.#at = to
+    return utf8.decode(this.#record.subarray(from, to))
+  }
+
+  #readUuid(): string {
+    if (this.#at + 16 > this.#record.length) throw new UnreadableRecord('An identifier ends after the record')
+    const hex = this.#record.toString('hex', this.#at, this.#at + 16)
+    this.#at += 16
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
   }
 }
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { BULK } from '../../db/drivers/postgres.ts'
 import type { Field } from '../../db/schema/flows.ts'
 import { convert, styleOf } from '../../src/resources/imports/convert.ts'
-import { BATCH } from '../../src/resources/imports/limits.ts'
 import type { Reading } from '../../src/resources/imports/read-rows.ts'
 import { readBatches } from '../../src/resources/imports/reader.ts'
 import type { Cell } from '../../src/sheets/cell.ts'
@@ -272,7 +272,7 @@ describe('Reading takes as long as a file is', () => {
     } satisfies Reading
     const count = async (withinMs?: number) => {
       let rows = 0
-      const batches = readBatches(reading, { ...BATCH, rows: 1 }, new AbortController().signal, withinMs)
+      const batches = readBatches(reading, { ...BULK, rows: 1 }, new AbortController().signal, withinMs)
       for await (const batch of batches) rows += batch.rows.length
       return rows
     }

@@ -5,8 +5,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
+import { BULK } from '../../db/drivers/postgres.ts'
 import type { Field } from '../../db/schema/flows.ts'
-import { BATCH, READER_HEAP_MB } from '../../src/resources/imports/limits.ts'
+import { READER_HEAP_MB } from '../../src/resources/imports/limits.ts'
 import { readBatches } from '../../src/resources/imports/reader.ts'
 import { createSeenRoom, createSeenValues } from '../../src/resources/imports/seen-values.ts'
 import { SHARED_TEXT_MEMORY_BYTES } from '../../src/sheets/limits.ts'
@@ -72,7 +73,7 @@ describe('Reading a workbook takes bounded memory', () => {
     }
     let failed = 0
     // A thread that exceeds its heap ends, and reading fails.
-    for await (const batch of readBatches(reading, BATCH, new AbortController().signal))
+    for await (const batch of readBatches(reading, BULK, new AbortController().signal))
       failed += batch.rows.filter(({ errors }) => errors[0]?.message.includes('at most 10000')).length
     expect(failed).toBe(count)
   })

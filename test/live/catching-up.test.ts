@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createLiveClients, type LiveClient, type LiveClients } from '../../stream/live/clients.ts'
-import type { LivePositions, Position } from '../../stream/live/positions.ts'
+import { createLiveClients, type LiveClients } from '../../stream/live/clients.ts'
+import type { LiveClient } from '../../stream/live/groups.ts'
+import type { Position } from '../../stream/live/position.ts'
+import type { LivePositions } from '../../stream/live/positions.ts'
 
 /** A live process with one subject in one partition. The test sets how far it has read. */
 function createProcess() {

@@ -1,7 +1,7 @@
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../stream/kafka/log.ts'
-import { createRecordWriter, readRecord } from '../../stream/kafka/record.ts'
+import { RecordWriter, readRecord } from '../../stream/kafka/record.ts'
 import type { Record } from '../../stream/log.ts'
 import type { Entry, Point } from '../../stream/point.ts'
 import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
@@ -131,7 +131,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     const log = await open('unreadable')
     const table = createTable()
     await log.append([point(4, 1)], sourceOf(4))
-    const writer = createRecordWriter()
+    const writer = new RecordWriter()
     writer.add(point(4, 2), [])
     const later = writer.finish()
     later[0] = 9

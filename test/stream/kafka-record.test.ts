@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRecordWriter, readRecord, UnreadableRecord } from '../../stream/kafka/record.ts'
+import { RecordWriter, readRecord, UnreadableRecord } from '../../stream/kafka/record.ts'
 import type { Subject } from '../../stream/log.ts'
 import { type Entry, REASONS } from '../../stream/point.ts'
 import { EDGES, point, subjectOf } from './entries.ts'
@@ -46,7 +46,7 @@ const anySubject = (subject: number) =>
   })
 
 function write(entries: readonly Entry[], subjects: readonly Subject[] = []): Buffer {
-  const writer = createRecordWriter()
+  const writer = new RecordWriter()
   for (const entry of entries) writer.add(entry, subjects)
   return writer.finish()
 }
@@ -72,7 +72,7 @@ describe('A record in Kafka', () => {
   })
 
   it('is empty again when it has been taken', () => {
-    const writer = createRecordWriter()
+    const writer = new RecordWriter()
     for (const entry of EDGES) writer.add(entry, [subjectOf(1)])
     expect(writer.finish()).toHaveLength(write(EDGES, [subjectOf(1)]).length)
     writer.add(point(7, 7), [])

@@ -1,7 +1,7 @@
 import type { Consumer, EachBatchPayload } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { KafkaClient } from '../../stream/kafka/client.ts'
-import { createRecordWriter } from '../../stream/kafka/record.ts'
+import { RecordWriter } from '../../stream/kafka/record.ts'
 import { createStorer } from '../../stream/kafka/storer.ts'
 import { nameTopics } from '../../stream/kafka/topics.ts'
 import { NOTHING_STORED } from '../support/kafka.ts'
@@ -40,7 +40,7 @@ function createConsumer() {
     join: () => listeners.get('join')?.(JOINED),
     beat: () => listeners.get('heartbeat')?.({}),
     hand(partition: number, offset: number) {
-      const writer = createRecordWriter()
+      const writer = new RecordWriter()
       writer.add(point(partition, offset), [])
       const messages = [{ offset: `${offset}`, value: writer.finish(), timestamp: '0', headers: {} }]
       return eachBatch({

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Database, Queryable } from '../../../db/client.ts'
-import { currentDemand, withDemand } from '../../../db/demand.ts'
+import { withDemand } from '../../../db/demand.ts'
 import { insertKeys, listRecordsAfter, type NewRecord, newKeys } from '../../../db/queries/data.ts'
 import {
   beginTypeChange,
@@ -63,7 +63,7 @@ export async function prepareChange(
 ): Promise<Prepared> {
   const changes = changedFields(type, after).filter(mayContradict)
   if (changes.length === 0) return { type, changes, change: null }
-  return inSteps(db, async () => {
+  return db.behindOthers(async () => {
     const change = await db.system.transaction(async tx => {
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR UPDATE')
       if (!now || !isSame(now, type)) throw new TypeChanged()
@@ -102,7 +102,7 @@ export async function applyChange(tx: Queryable, prepared: Prepared, now: DataTy
 export async function settleChange(db: Database, { changes, change }: Prepared): Promise<void> {
   if (!change) return
   const left = changes.flatMap(({ before, after }) => (before && isNewlyUnique(before, after) ? before : []))
-  await inSteps(db, () => deleteUnused(db, change, left))
+  await db.behindOthers(() => deleteUnused(db, change, left))
 }
 
 /** Ends a change that failed, so that the type stays as it was. Runs even if the client has disconnected. */
@@ -136,11 +136,6 @@ async function hold(tx: Queryable, change: TypeChange): Promise<void> {
   await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
   if (!(await holdTypeChange(tx, change)))
     throw conflict('Somebody else is changing this data type. Try again.')
-}
-
-/** On the embedded database other statements go first; elsewhere the change uses the connection of its request. */
-function inSteps<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  return db.isOneSession ? withDemand({ ...currentDemand(), lane: 'background' }, work) : work()
 }
 
 async function lookThrough(db: Database, { changes, change }: Prepared): Promise<void> {

@@ -1,15 +1,8 @@
 import { type Database, isUuid } from '../../../db/client.ts'
 import { type DataRecord, RECORD_COLUMNS } from '../../../db/queries/data.ts'
 import type { DataType } from '../../../db/queries/data-types.ts'
-import {
-  conditions,
-  type Page,
-  type PageRequest,
-  patternOf,
-  readPage,
-  type Sort,
-} from '../../../db/queries/page.ts'
-import { readRecordsInSteps } from '../../../db/queries/records-in-steps.ts'
+import { conditions, type Page, type PageRequest, patternOf, type Sort } from '../../../db/queries/page.ts'
+import { listInSteps } from '../../../db/queries/records-in-steps.ts'
 import type { UniqueValue } from '../../../db/record-text.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { uniqueName, uniqueValue } from '../../../db/unique-value.ts'
@@ -128,9 +121,8 @@ export function listRecords(
     search: ['d.search'],
     countUpTo: COUNT_UP_TO,
   }
-  if (!db.isOneSession) return readPage(db.system, listing, page)
   const of = { organizationId, dataTypeId: request.oneType ? only?._id : undefined }
-  return readRecordsInSteps(db.system, { ...listing, table: 'data_records', of, indexed }, page)
+  return listInSteps(db, { ...listing, table: 'data_records', of, indexed }, page)
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../db/client.ts'
 import { isDuplicate } from '../../../db/errors.ts'
+import { listVisibleIds } from '../../../db/hub-rule.ts'
 import {
   foldReference,
   listDevicesByReference,
@@ -20,7 +21,6 @@ import {
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { listKnownProfiles } from '../../../db/queries/tracker-profiles.ts'
-import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
 import { createDeviceKey } from '../../../ingest/identity/authenticate.ts'
 import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited } from '../../http/audit.ts'
@@ -159,6 +159,6 @@ function checkNamed(
   return checkReferences(
     { what: 'profile', ids: { profileId: ownProfile }, find: ids => listKnownProfiles(tx, ids) },
     { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds) },
-    { what: 'vehicle', ids: { vehicleId }, find: ids => listKnownVehicles(tx, ids, hubIds) },
+    { what: 'vehicle', ids: { vehicleId }, find: ids => listVisibleIds(tx, 'vehicles', ids, hubIds) },
   )
 }

@@ -14,9 +14,6 @@ import { convert, isShort, type Style } from './convert.ts'
 /** How the texts of a column are written. Null means both ways. */
 export type Shown = Partial<Pick<Style, 'decimal' | 'monthFirst' | 'pointsMonthFirst'>>
 
-/** A text whose meaning depends on the rest of its column. */
-export class UnclearText extends Error {}
-
 const isShortText = (cell: Cell): cell is string => typeof cell === 'string' && isShort(cell)
 const isOfDays = ({ type }: Field) => type === 'date' || type === 'datetime'
 

@@ -1,5 +1,6 @@
 import { acrossOrganizations, type Database, type Queryable } from '../../../db/client.ts'
-import { isInvalidData, isTransient, overCap } from '../../../db/errors.ts'
+import type { BulkSize } from '../../../db/drivers/driver.ts'
+import { isInvalidData, overCap } from '../../../db/errors.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
 import {
   advanceImport,
@@ -10,13 +11,13 @@ import {
 } from '../../../db/queries/imports.ts'
 import { DEFAULT_LANGUAGE, findOrganization } from '../../../db/queries/organizations.ts'
 import { findStanding } from '../../../db/queries/sessions.ts'
+import { retryConflict } from '../../../db/retry.ts'
 import { createGiveWay } from '../../jobs/give-way.ts'
 import { doublingBackoff, type JobContext, type JobKind, Stopped } from '../../jobs/kind.ts'
 import { FileError, unimportable } from '../../sheets/file-error.ts'
 import { type DataAccess, dataAccess } from '../data/access.ts'
 import { type Style, styleOf, type Writing } from './convert.ts'
 import type { ImportFiles } from './files.ts'
-import { BATCH, type BatchSize, EMBEDDED_BATCH } from './limits.ts'
 import type { ReadRow } from './read-rows.ts'
 import { readBatches } from './reader.ts'
 import { keepReport } from './report.ts'
@@ -64,9 +65,6 @@ interface Progress {
   writing?: Writing
 }
 
-/** The data type has changed since the rows were read. */
-class TypeChanged extends Error {}
-
 export function importJob({
   db,
   files,
@@ -77,7 +75,6 @@ export function importJob({
   /** The number of points that this process has stored. */
   storedPoints: () => number
 }): JobKind {
-  const size = db.isOneSession ? EMBEDDED_BATCH : BATCH
   const kind: JobKind<Payload> = {
     kind: IMPORT_JOB,
     slots: 2,
@@ -95,7 +92,7 @@ export function importJob({
         if (await commit(tx => endImport(tx, organizationId, importId, how))) await files.delete(importId)
       }
       try {
-        await importFile(context, organizationId, files.pathOf(importId), size, storedPoints)
+        await importFile(context, files.pathOf(importId), db.bulk, storedPoints)
         await end({ status: 'completed' })
       } catch (error) {
         const reason = explain(error) ?? (isHopeless(error) && job.attempt > 1 ? OUR_FAULT : null)
@@ -131,40 +128,47 @@ const isHopeless = (error: unknown): boolean =>
 
 async function importFile(
   context: Context,
-  organizationId: string,
   path: string,
-  size: BatchSize,
+  size: BulkSize,
   storedPoints: () => number,
 ): Promise<void> {
-  const { job, signal, commit } = context
   const missed = new Set<string>()
-  const progress: Progress = { row: 0, reported: 0, ...(job.progress as Partial<Progress> | null) }
-  for (;;) {
-    const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
-    const { found, type, writing } = plan
-    const { fields, primaryKey, _id: dataTypeId } = type
-    const { format, mapping, countsSep } = found
-    const reading = {
-      ...{ path, format, countsSep, dataTypeId, fields, primaryKey, mapping },
-      ...writing,
-      after: progress.row,
-    }
-    const giveWay = createGiveWay(storedPoints, signal)
-    try {
-      for await (const { rows, fraction } of readBatches(reading, size, signal)) {
-        if (rows.length === 0) continue
-        Object.assign(
-          progress,
-          await storeBatch(context, plan, rows, { fraction, missed }, progress.reported),
-        )
-        await giveWay()
-        await context.passTurn()
-      }
-      return
-    } catch (error) {
-      if (!(error instanceof TypeChanged)) throw error
-    }
+  const progress: Progress = { row: 0, reported: 0, ...(context.job.progress as Partial<Progress> | null) }
+  let isDone = false
+  while (!isDone) isDone = await importRest(context, path, size, storedPoints, progress, missed)
+}
+
+/**
+ * Imports the rows after those that are stored. Resolves to false if the data type has changed meanwhile: the rows that are
+ * left have to be read again.
+ */
+async function importRest(
+  context: Context,
+  path: string,
+  size: BulkSize,
+  storedPoints: () => number,
+  progress: Progress,
+  missed: Set<string>,
+): Promise<boolean> {
+  const { job, signal, commit } = context
+  const organizationId = job.organizationId as string
+  const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
+  const { found, type, writing } = plan
+  const { fields, primaryKey, _id: dataTypeId } = type
+  const { format, mapping, countsSep } = found
+  const reading = {
+    ...{ path, format, countsSep, dataTypeId, fields, primaryKey, mapping },
+    ...writing,
+    after: progress.row,
   }
+  const giveWay = createGiveWay(storedPoints, signal)
+  for await (const { rows, fraction } of readBatches(reading, size, signal)) {
+    if (rows.length === 0) continue
+    if (!(await storeBatch(context, plan, rows, { fraction, missed }, progress))) return false
+    await giveWay()
+    await context.passTurn()
+  }
+  return true
 }
 
 async function readPlan(
@@ -204,40 +208,40 @@ async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Pr
   return dataAccess(standing, 'view/data')
 }
 
+/** Stores a batch and moves the progress behind it. Resolves to false if the type has changed, and nothing is stored. */
 async function storeBatch(
   { commit, job }: Context,
   { found, type, writing, style }: Plan,
   rows: readonly ReadRow[],
   { fraction, missed }: { fraction: number; missed: Set<string> },
-  reported: number,
-): Promise<Progress> {
+  progress: Progress,
+): Promise<boolean> {
   const { _id: importId, mode, dryRun, format, mapping, isSample } = found
   const mapped = Object.keys(mapping)
   const organizationId = job.organizationId as string
   const store = (tx: Queryable) =>
     acrossOrganizations(tx, async () => {
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
-      if (!now || !isSameType(now, type)) throw new TypeChanged('The data type has changed')
+      if (!now || !isSameType(now, type)) return null
       const access = await readAccess(tx, found, type)
       const target = { organizationId, type, mode, dryRun, mapped, access, format, isSample, style, missed }
       return storeRows(tx, target, rows)
     })
-  const progress = { row: (rows.at(-1) as ReadRow).row, reported, writing }
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await commit(async tx => {
-        const outcome = await store(tx)
-        const { failed, characters } = keepReport(outcome.failed, reported)
-        progress.reported = characters
-        const step = { ...outcome, failed, processed: rows.length, progress: fraction }
-        if (!(await advanceImport(tx, organizationId, importId, step)))
-          throw new Stopped('cancelled', 'The import was cancelled')
-      }, progress)
-      return progress
-    } catch (error) {
-      if (!isTransient(error) || attempt >= STORE_ATTEMPTS) throw error
-    }
-  }
+  return retryConflict(async () => {
+    const next: Progress = { ...progress }
+    const isStored = await commit(async tx => {
+      const outcome = await store(tx)
+      if (!outcome) return false
+      const { failed, characters } = keepReport(outcome.failed, progress.reported)
+      Object.assign(next, { row: (rows.at(-1) as ReadRow).row, reported: characters, writing })
+      const step = { ...outcome, failed, processed: rows.length, progress: fraction }
+      if (!(await advanceImport(tx, organizationId, importId, step)))
+        throw new Stopped('cancelled', 'The import was cancelled')
+      return true
+    }, next)
+    Object.assign(progress, next)
+    return isStored
+  }, STORE_ATTEMPTS)
 }
 
 const isSameType = (one: DataType, other: DataType) =>

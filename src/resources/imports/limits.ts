@@ -13,19 +13,6 @@ export const READER_HEAP_MB = 96
 export const READER_YOUNG_MB = 16
 /** The values of unique fields, all together: a million values of each of three. */
 export const MAX_SEEN_BYTES = 128 * 1024 * 1024
-/**
- * Rows that are stored together. A batch ends at the first of both limits. The thread and the process each hold it.
- */
-export interface BatchSize {
-  rows: number
-  characters: number
-}
-export const BATCH: BatchSize = { rows: 4_000, characters: 2 * 1024 * 1024 }
-/**
- * On the embedded database everybody else waits while a batch is stored: 200 rows of five short columns take 25 ms of
- * processor time; the same number of characters in long texts, with a trigram index, takes 50 ms.
- */
-export const EMBEDDED_BATCH: BatchSize = { rows: 200, characters: 96 * 1024 }
 /** Stored errors of one row; the others are only counted. In a row of 75 KB two hundred required fields may be wrong. */
 export const MAX_ROW_ERRORS = 10
 /** One sentence of a report; a label has 200 characters. The record of an import shows a thousand sentences. */

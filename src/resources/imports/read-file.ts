@@ -1,6 +1,6 @@
 import type { Rows, Source } from '../../sheets/cell.ts'
 import { openSource, readHeadings } from '../../sheets/open-source.ts'
-import { createColumnWriting, hasAmbiguousTexts, type Shown, UnclearText } from './column-writing.ts'
+import { createColumnWriting, hasAmbiguousTexts, type Shown } from './column-writing.ts'
 import { styleOf } from './convert.ts'
 import { columnsOf, type Reading, type ReadRow, readRows } from './read-rows.ts'
 
@@ -34,15 +34,13 @@ export function openFile(reading: Reading, alive: () => void): OpenFile {
     let { after } = reading
     let shown: { [key: string]: Shown } | undefined
     for (;;) {
-      try {
-        for await (const row of readRows({ ...reading, after, shown }, await open())) {
-          yield row
-          after = row.row
-        }
-        return
-      } catch (error) {
-        if (!(error instanceof UnclearText)) throw error
+      const found = readRows({ ...reading, after, shown }, await open())
+      let next = await found.next()
+      for (; !next.done; next = await found.next()) {
+        yield next.value
+        after = next.value.row
       }
+      if (next.value === 'complete') return
       shown = await lookThrough(reading, await open())
     }
   }

@@ -8,7 +8,7 @@ import { type Cell, cellText, columnName, isBlank, type Source } from '../../she
 import { type Header, readHeadings } from '../../sheets/open-source.ts'
 import { joinPlace } from '../../sheets/values/places.ts'
 import { isAbsent } from '../data/values.ts'
-import { isUnclear, type Shown, UnclearText } from './column-writing.ts'
+import { isUnclear, type Shown } from './column-writing.ts'
 import { complete } from './complete.ts'
 import { convert, type Style, styleOf, type Writing } from './convert.ts'
 import { keyNames } from './key-names.ts'
@@ -33,7 +33,7 @@ export interface Reading extends Writing {
   mapping: Mapping
   /** The last row that is done; it and those before it are only checked for values that later rows repeat. */
   after: number
-  /** How the columns are written, by the keys of their fields. Without it an ambiguous text throws an UnclearText. */
+  /** How the columns are written, by the keys of their fields. Without it reading ends at an ambiguous text. */
   shown?: { [key: string]: Shown } | undefined
 }
 
@@ -59,10 +59,20 @@ export interface ReadRow {
 export type MadeRecord = RecordText | { lacks: RowError[] }
 
 /** The part of a row that is collected during reading. */
-type Row = Pick<ReadRow, 'row' | 'errors' | 'warnings' | 'toEarlier' | 'repeats'> & { values: Values }
+type Row = Pick<ReadRow, 'row' | 'errors' | 'warnings' | 'toEarlier' | 'repeats'> & {
+  values: Values
+  /** Whether the meaning of a text depends on the rest of its column, which is unknown. */
+  isUnclear: boolean
+}
 
-/** The rows with values, one after the other; rows up to `after` are only checked for values that later rows repeat. */
-export async function* readRows(reading: Reading, source: Source): AsyncGenerator<ReadRow> {
+/**
+ * The rows with values, one after the other; rows up to `after` are only checked for values that later rows repeat.
+ * Returns whether all rows were read, or the next one has an ambiguous text.
+ */
+export async function* readRows(
+  reading: Reading,
+  source: Source,
+): AsyncGenerator<ReadRow, 'complete' | 'unclear'> {
   const { fields, format, after, primaryKey, dataTypeId } = reading
   const header = await readHeadings(source)
   const { headings } = header
@@ -80,7 +90,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
 
   for await (const { number, cells, wrong = [] } of source.rows) {
     if (format !== 'json' && findValue(cells, 0) === -1) continue
-    const read: Row = { row: number, values: {}, errors: [], warnings: [], toEarlier: [], repeats: false }
+    const read = startRow(number)
     read.errors.push(...wrong.map(one => ({ field: null, ...one })))
     const beyond = format === 'json' ? -1 : findValue(cells, headings.length)
     if (beyond !== -1) {
@@ -102,6 +112,7 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
           reading,
         )
     }
+    if (read.isUnclear) return 'unclear'
     if (read.errors.length === 0 && Object.values(read.values).every(isAbsent))
       read.errors.push({ field: null, value: null, message: NO_VALUE })
     if (keyField) findEarlier(read, ofRecords, keyField, seen.get(keyField.key), format, style)
@@ -112,9 +123,22 @@ export async function* readRows(reading: Reading, source: Source): AsyncGenerato
     const key = keyField && !isAbsent(value) ? uniqueValue(keyField, value) : null
     const isDone = read.errors.length > 0 || read.repeats
     const errors = reportOf(read.errors.length > 0 ? [...read.errors, ...read.warnings] : [])
-    yield { ...read, errors, values, key, made: isDone ? null : makeRecord(fields, mapped, read.values) }
+    const { warnings, toEarlier, repeats } = read
+    const made = isDone ? null : makeRecord(fields, mapped, read.values)
+    yield { row: number, values, key, made, errors, warnings, toEarlier, repeats }
   }
+  return 'complete'
 }
+
+const startRow = (row: number): Row => ({
+  row,
+  values: {},
+  errors: [],
+  warnings: [],
+  toEarlier: [],
+  repeats: false,
+  isUnclear: false,
+})
 
 /**
  * The first column from `from` on that has a value, or -1. A row of a workbook may have only its last cell and nothing
@@ -158,7 +182,10 @@ function readCell(
   // A key that a JSON record lacks has no effect.
   if (format === 'json' && cell === null) return
   const unclear = isUnclear(field, cell, style)
-  if (unclear && !shown) throw new UnclearText(`Row ${read.row} can be read in two ways`)
+  if (unclear && !shown) {
+    read.isUnclear = true
+    return
+  }
   const converted = convert(field, cell, unclear ? { ...style, ...shown?.[field.key] } : style)
   if ('value' in converted) {
     const { value } = converted

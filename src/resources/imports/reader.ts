@@ -1,8 +1,10 @@
+import type { BulkSize } from '../../../db/drivers/driver.ts'
 import type { Mapping } from '../../../db/queries/imports.ts'
 import { FileError, tooLarge, unimportable } from '../../sheets/file-error.ts'
-import { BATCH_WITHIN_MS, type BatchSize, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
+import { BATCH_WITHIN_MS, INSPECT_WITHIN_MS, READ_WITHIN_MS } from './limits.ts'
 import type { GivenMapping, Mappable } from './mapping.ts'
 import type { Reading, ReadRow } from './read-rows.ts'
+import { toRows } from './row-columns.ts'
 import { startThread } from './thread.ts'
 import type { Reply, Task } from './worker.ts'
 
@@ -34,7 +36,7 @@ export async function inspectFile(
 /** Reads the rows of a file in batches; the next batch is read while one is in use. Throws a FileError. */
 export async function* readBatches(
   reading: Reading,
-  size: BatchSize,
+  size: BulkSize,
   signal: AbortSignal,
   withinMs = READ_WITHIN_MS,
 ): AsyncGenerator<Batch> {
@@ -50,7 +52,7 @@ export async function* readBatches(
       if (!('batch' in message)) throw new Error('The reader sent an unexpected message')
       const { rows, fraction, done } = message.batch
       if (!done) thread.ask()
-      yield { rows: JSON.parse(rows), fraction }
+      yield { rows: toRows(rows), fraction }
       if (done) return
     }
   } finally {

@@ -1,11 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { BulkSize } from '../../../db/drivers/driver.ts'
 import type { Mapping } from '../../../db/queries/imports.ts'
 import { FileError } from '../../sheets/file-error.ts'
 import { detectFormat } from '../../sheets/format.ts'
 import { openSource, readHeadings, readSample } from '../../sheets/open-source.ts'
-import type { BatchSize } from './limits.ts'
 import { checkHeadings, chooseMapping, type GivenMapping, type Mappable } from './mapping.ts'
 import type { Reading } from './read-rows.ts'
+import { RowCollector, type RowColumns } from './row-columns.ts'
 
 /**
  * The thread that reads a file, so that the time and memory it costs affect nobody else. It returns one batch for each
@@ -13,18 +14,17 @@ import type { Reading } from './read-rows.ts'
  */
 export type Task =
   | { kind: 'inspect'; path: string; type: Mappable; given: GivenMapping | null }
-  | { kind: 'read'; reading: Reading; size: BatchSize }
+  | { kind: 'read'; reading: Reading; size: BulkSize }
 
-/** The rows are JSON text, which passes from one thread to another in half the time of objects. */
-export interface BatchText {
-  rows: string
+export interface ReadBatch {
+  rows: RowColumns
   fraction: number
   done: boolean
 }
 
 export type Reply =
   | { inspected: { format: Reading['format']; mapping: Mapping } }
-  | { batch: BatchText }
+  | { batch: ReadBatch }
   /** The thread works, but no batch is ready yet. */
   | { alive: true }
   | { error: { reason: FileError['reason']; message: string } }
@@ -52,28 +52,21 @@ async function inspect(path: string, type: Mappable, given: GivenMapping | null)
   }
 }
 
-async function read(reading: Reading, size: BatchSize): Promise<void> {
+async function read(reading: Reading, size: BulkSize): Promise<void> {
   // Loaded only here: the code that checks values is large, and a header needs none of it.
   const { openFile } = await import('./read-file.ts')
   const file = openFile(reading, () => reply({ alive: true }))
   const asked = requests()
   for (;;) {
     await asked.next()
-    const batch: string[] = []
+    const batch = new RowCollector()
     let done = false
-    let characters = 0
-    while (batch.length < size.rows && characters < size.characters && !done) {
+    while (batch.count < size.rows && batch.characters < size.characters && !done) {
       const next = await file.rows.next()
-      if (next.done) {
-        done = true
-        break
-      }
-      // All texts of the row count, including its errors and defaults.
-      const text = JSON.stringify(next.value)
-      batch.push(text)
-      characters += text.length
+      if (next.done) done = true
+      else batch.add(next.value)
     }
-    reply({ batch: { rows: `[${batch.join(',')}]`, fraction: file.fraction(), done } })
+    reply({ batch: { rows: batch.columns, fraction: file.fraction(), done } })
     if (done) return file.close()
   }
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { isInVisibleHub } from '../../../db/hub-rule.ts'
 import {
   claimAccount,
   findAccountById,
@@ -68,8 +69,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       if (user.status === 'suspended') {
         throw conflict('This user is suspended. Make it active again first.')
       }
-      const { hubIds } = caller
-      if (hubIds && user.hubId.some(hubId => !hubIds.includes(hubId))) {
+      if (!user.hubId.every(hubId => isInVisibleHub(hubId, caller.hubIds))) {
         throw forbidden('This user is to work in hubs that you have no access to.')
       }
       await recordChange(tx, request, { before: user, after: user }, 'renew-invitation')
@@ -135,8 +135,7 @@ async function getInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitati
   const inviter = invitation?.invitedBy && (await findStanding(tx, invitation.invitedBy))
   const role = invitation && (await findRole(tx, invitation.roleId))
   if (!inviter || !role || beyondReach(inviter, role)) throw gone()
-  const { hubIds } = inviter
-  if (hubIds && invitation.hubIds.some(hubId => !hubIds.includes(hubId))) throw gone()
+  if (!invitation.hubIds.every(hubId => isInVisibleHub(hubId, inviter.hubIds))) throw gone()
   return invitation
 }
 

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { isInVisibleHub } from '../../../db/hub-rule.ts'
 import { listExportLogsById } from '../../../db/queries/export-logs.ts'
 import { listGeofenceEventsById } from '../../../db/queries/geofence-events.ts'
 import { listImportsById } from '../../../db/queries/imports.ts'
@@ -88,8 +89,7 @@ export const TOPICS: { [name in TopicName]: Topic } = {
         found.map(({ event, fenceHubId, subject }) => [
           event._id,
           caller => {
-            const { hubIds } = caller
-            if (hubIds && fenceHubId && !hubIds.includes(fenceHubId)) return null
+            if (!isInVisibleHub(fenceHubId, caller.hubIds)) return null
             const isSeen = createVisibilityTest(visibilityOf(caller))(subject)
             return isSeen ? { type: 'geofence', events: [event] } : null
           },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PLAUSIBLE } from '../../../ingest/fix.ts'
+import { eachMeasured, MEASURED, type MeasuredName } from '../../../db/measured.ts'
 import { REASONS } from '../../../stream/point.ts'
 import { queryBox } from '../../http/boxes.ts'
 import { done, failure, failures, id, list, success, text } from '../../http/envelope.ts'
@@ -17,8 +17,9 @@ export const MAX_FILE = 1_000_000
 const MAX_TOLERANCE_M = 40_000_000
 const MAX_SHAPE = 10_000
 
-const measured = (name: keyof typeof PLAUSIBLE, unit: string) => {
-  const [min, max] = PLAUSIBLE[name]
+const measured = (name: MeasuredName) => {
+  const { unit, range } = MEASURED[name]
+  const [min, max] = range
   return {
     type: ['number', 'null'],
     description: `${unit}, ${min} to ${max}; null where it is not known or beyond`,
@@ -42,11 +43,7 @@ const point = z.unknown().meta({
       oneOf: [{ type: 'string' }, { type: 'number' }],
       description: 'When the fix was taken: RFC 3339 with an offset, or seconds or milliseconds since 1970',
     },
-    speed: measured('speed', 'Metres per second'),
-    heading: measured('heading', 'Degrees clockwise from true north'),
-    accuracy: measured('accuracy', 'Metres'),
-    altitude: measured('altitude', 'Metres'),
-    battery: measured('battery', 'Per cent'),
+    ...eachMeasured(measured),
     attributes: { type: ['object', 'null'], additionalProperties: true, description: 'Up to 2 KiB of JSON' },
     deviceId: { type: 'string', description: "The device that it is of, instead of the caller's own" },
   },
@@ -80,11 +77,7 @@ const historyPoint = z.object({
   lng: number(13.405),
   timestamp: text('2026-11-21T10:00:00.000Z'),
   receivedAt: text('2026-11-21T10:00:00.420Z'),
-  speed: number(12.5).nullable(),
-  heading: number(270).nullable(),
-  accuracy: number(5).nullable(),
-  altitude: number(34).nullable(),
-  battery: number(80).nullable(),
+  ...eachMeasured(name => number(MEASURED[name].example).nullable()),
   attributes: z.record(z.string(), z.unknown()).nullable(),
   anomaly: z.enum(['speed', 'accuracy']).nullable().describe('Why it counts as wrong'),
 })

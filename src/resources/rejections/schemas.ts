@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { eachMeasured } from '../../../db/measured.ts'
 import { REASONS } from '../../../stream/point.ts'
 import { cursorKey } from '../../http/cursors.ts'
 import { id, list, pageQuery, pathId, text } from '../../http/envelope.ts'
@@ -9,11 +10,7 @@ const storedPoint = z.looseObject({
   lat: z.number(),
   lng: z.number(),
   timestamp: text('2026-11-21T10:00:00.000Z'),
-  speed: measured,
-  heading: measured,
-  accuracy: measured,
-  altitude: measured,
-  battery: measured,
+  ...eachMeasured(() => measured),
   attributes: z.record(z.string(), z.unknown()).nullable().optional(),
 })
 

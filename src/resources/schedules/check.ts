@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isUuid, type Queryable } from '../../../db/client.ts'
+import { listVisibleIds } from '../../../db/hub-rule.ts'
 import { type Flow, findFlow, listKnownFlows } from '../../../db/queries/flows.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { NewSchedule, Schedule } from '../../../db/queries/schedules.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
-import { isOfTeam, listKnownTeams } from '../../../db/queries/teams.ts'
+import { isOfTeam } from '../../../db/queries/teams.ts'
 import { listKnownUsers } from '../../../db/queries/users.ts'
-import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
 import { type FieldError, FieldErrors } from '../../http/errors.ts'
 import { checkReferences, placed } from '../../http/references.ts'
 import { dataAccess } from '../data/access.ts'
@@ -61,7 +61,7 @@ export async function checkSchedules(
       {
         what: 'team',
         ids: at('teamId'),
-        find: ids => listKnownTeams(tx, ids, hubIds),
+        find: ids => listVisibleIds(tx, 'teams', ids, hubIds),
         present: [before?.teamId],
       },
       {
@@ -73,7 +73,7 @@ export async function checkSchedules(
       {
         what: 'vehicle',
         ids: at('vehicleId'),
-        find: ids => listKnownVehicles(tx, ids, hubIds),
+        find: ids => listVisibleIds(tx, 'vehicles', ids, hubIds),
         present: [before?.vehicleId],
       },
       {

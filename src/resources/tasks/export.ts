@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Database } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import { listFlows } from '../../../db/queries/flows.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
 import { countTasks, listTasks, type Task, type TaskVisibility } from '../../../db/queries/tasks.ts'
@@ -87,7 +88,8 @@ export const exportableTasks: Exportable = {
       columns: columnsOf(columns, content),
       keys: () => [fingerprintOf(who)],
       timeZone,
-      isFiltered: visibility.scope !== 'all' || visibility.hubIds !== null || Object.keys(filter).length > 0,
+      isFiltered:
+        visibility.scope !== 'all' || visibility.hubIds !== ALL_HUBS || Object.keys(filter).length > 0,
       async findFew(limit) {
         const ids: string[] = []
         for (let after: string | null = null; ; ) {
@@ -123,7 +125,7 @@ export const exportableTasks: Exportable = {
   async checkFile(_db, who, _dataTypeId, keys) {
     narrowest(who)
     // Owner and Admin see every task, and so everything that others may see of it.
-    if (who.hubIds !== null && keys[0] !== fingerprintOf(who)) {
+    if (who.hubIds !== ALL_HUBS && keys[0] !== fingerprintOf(who)) {
       throw forbidden('The tasks that you may see have changed since: export them again.')
     }
   },

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import { type DataType, listDataTypesById } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { isTaskVisible, type SeenThrough, type Task, type TaskVisibility } from '../../../db/queries/tasks.ts'
@@ -16,7 +17,7 @@ export function visibilityOf(
 
 export const everyTask = ({ userId }: Pick<Caller, 'userId'>): TaskVisibility => ({
   userId,
-  hubIds: null,
+  hubIds: ALL_HUBS,
   teamIds: [],
   scope: 'all',
 })

@@ -1,5 +1,6 @@
 import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
 import { timeOfDay } from '../../../db/clock.ts'
+import { ALL_HUBS, listVisibleIds } from '../../../db/hub-rule.ts'
 import { type Flow, findFlow, findUsualFlow } from '../../../db/queries/flows.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
@@ -12,9 +13,8 @@ import {
   type Task,
   updateTask,
 } from '../../../db/queries/tasks.ts'
-import { isOfTeam, listKnownTeams } from '../../../db/queries/teams.ts'
+import { isOfTeam } from '../../../db/queries/teams.ts'
 import { listKnownUsers } from '../../../db/queries/users.ts'
-import { listKnownVehicles } from '../../../db/queries/vehicles.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { differences, record } from '../../http/audit.ts'
@@ -173,7 +173,7 @@ async function checkTask(
     {
       what: 'team',
       ids: { teamId },
-      find: ids => listKnownTeams(tx, ids, hubIds),
+      find: ids => listVisibleIds(tx, 'teams', ids, hubIds),
       present: [before?.teamId],
     },
     {
@@ -185,7 +185,7 @@ async function checkTask(
     {
       what: 'vehicle',
       ids: { vehicleId },
-      find: ids => listKnownVehicles(tx, ids, hubIds),
+      find: ids => listVisibleIds(tx, 'vehicles', ids, hubIds),
       present: [before?.vehicleId],
     },
     {
@@ -211,7 +211,7 @@ function checkReach(
   permission: Permission,
   task: Pick<Task, 'hubId' | 'teamId' | 'assigneeId'>,
 ): void {
-  if (!isTaskVisible({ ...visibilityOf(caller, permission), hubIds: null }, task))
+  if (!isTaskVisible({ ...visibilityOf(caller, permission), hubIds: ALL_HUBS }, task))
     throw forbidden(`Your role holds ${permission} for the own tasks or those of the own teams alone.`)
 }
 

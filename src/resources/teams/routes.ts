@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
@@ -84,7 +85,7 @@ function visibilityOf(caller: Caller, permission: Permission): TeamVisibility {
   return { userId, hubIds, ownOnly: scopeOf(caller.permissionDetails, permission) !== 'all' }
 }
 
-const everything = ({ userId }: Caller): TeamVisibility => ({ userId, hubIds: null, ownOnly: false })
+const everything = ({ userId }: Caller): TeamVisibility => ({ userId, hubIds: ALL_HUBS, ownOnly: false })
 
 /** Hub and users must exist for the caller, except those that the team has already. Throws 400 otherwise. */
 function checkTeam(tx: Queryable, caller: Caller, given: NewTeam, before?: Team): Promise<void> {

@@ -2,7 +2,7 @@ import type { WebSocket } from 'ws'
 import type { ChangeEvent, Queryable } from '../../../db/client.ts'
 import { timeOfDay } from '../../../db/clock.ts'
 import { TokenBucket } from '../../../fair/token-bucket.ts'
-import type { LiveClient } from '../../../stream/live/clients.ts'
+import type { LiveClient } from '../../../stream/live/groups.ts'
 import type { App, Services } from '../../services.ts'
 import { listOpenLinks, type OpenLink } from './open-links.ts'
 

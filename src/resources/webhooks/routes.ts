@@ -1,4 +1,5 @@
 import { newId, type Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
   DELIVERY_SORTS,
@@ -137,6 +138,6 @@ function checkSeesAll(caller: Caller, events: readonly WebhookEvent[]): void {
 }
 
 const seesCrossings = ({ permissionDetails, hubIds }: Caller): boolean =>
-  hubIds === null &&
+  hubIds === ALL_HUBS &&
   scopeOf(permissionDetails, 'view/geofence') !== null &&
   scopeOf(permissionDetails, 'view/location') === 'all'

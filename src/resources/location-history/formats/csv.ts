@@ -1,3 +1,4 @@
+import { eachMeasured } from '../../../../db/measured.ts'
 import type { HistoryPoint } from '../../../../db/queries/point-lines.ts'
 import type { FileFormat } from './format.ts'
 import { createIso } from './iso.ts'
@@ -15,11 +16,7 @@ const COLUMNS: { [field: string]: (point: HistoryPoint) => string } = {
   lng: point => point.lng,
   timestamp: point => recorded.toIso(point.recordedAt),
   receivedAt: point => received.toIso(point.receivedAt),
-  speed: point => point.speed,
-  heading: point => point.heading,
-  accuracy: point => point.accuracy,
-  altitude: point => point.altitude,
-  battery: point => point.battery,
+  ...eachMeasured(name => (point: HistoryPoint) => point[name]),
   attributes: point => point.attributes && `"${point.attributes.replaceAll('"', '""')}"`,
   anomaly: point => point.anomaly,
 }

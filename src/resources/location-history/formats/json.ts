@@ -1,3 +1,4 @@
+import { MEASURED_NAMES } from '../../../../db/measured.ts'
 import { type HistorySubject, type Lines, VALUE } from '../../../../db/queries/point-lines.ts'
 import { createIso } from './iso.ts'
 
@@ -6,11 +7,7 @@ const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, 'latin1'))
 const LNG = bytesOf(',"lng":')
 const TIMESTAMP = bytesOf(',"timestamp":"')
 const RECEIVED_AT = bytesOf('","receivedAt":"')
-const SPEED = bytesOf('","speed":')
-const HEADING = bytesOf(',"heading":')
-const ACCURACY = bytesOf(',"accuracy":')
-const ALTITUDE = bytesOf(',"altitude":')
-const BATTERY = bytesOf(',"battery":')
+const MEASURED = MEASURED_NAMES.map(name => ({ key: bytesOf(`,"${name}":`), value: VALUE[name] }))
 const ATTRIBUTES = bytesOf(',"attributes":')
 const ANOMALY = bytesOf(',"anomaly":')
 const NULL = bytesOf('null')
@@ -77,16 +74,8 @@ export function writeJson(lines: Lines, most: number): Buffer {
     at = recorded.writeIso(lines.numberOf(VALUE.recordedAt), out, at)
     at = put(RECEIVED_AT, out, at)
     at = received.writeIso(lines.numberOf(VALUE.receivedAt), out, at)
-    at = put(SPEED, out, at)
-    at = copy(lines, VALUE.speed, out, at)
-    at = put(HEADING, out, at)
-    at = copy(lines, VALUE.heading, out, at)
-    at = put(ACCURACY, out, at)
-    at = copy(lines, VALUE.accuracy, out, at)
-    at = put(ALTITUDE, out, at)
-    at = copy(lines, VALUE.altitude, out, at)
-    at = put(BATTERY, out, at)
-    at = copy(lines, VALUE.battery, out, at)
+    out[at++] = QUOTE
+    for (const { key, value } of MEASURED) at = copy(lines, value, out, put(key, out, at))
     at = put(ATTRIBUTES, out, at)
     if (attributes === attributesEnd) at = put(NULL, out, at)
     else at += out.write(text.slice(attributes, attributesEnd), at, 'utf8')

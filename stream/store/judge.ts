@@ -1,4 +1,4 @@
-import type { Queryable } from '../db/client.ts'
+import type { Queryable } from '../../db/client.ts'
 import {
   findFixBefore,
   type LockedTail,
@@ -8,10 +8,10 @@ import {
   markPoints,
   moveTails,
   type StoredFix,
-} from '../db/queries/judged-points.ts'
-import { insertPoints, type LogPosition, type PointColumns, type Stored } from '../db/queries/points.ts'
-import type { StoredTail } from '../db/queries/tails.ts'
-import { type Anomaly, isFast, NEIGHBOURS_WITHIN_MS } from './anomalies.ts'
+} from '../../db/queries/judged-points.ts'
+import { insertPoints, type LogPosition, type PointColumns, type Stored } from '../../db/queries/points.ts'
+import type { StoredTail } from '../../db/queries/tails.ts'
+import { type Anomaly, isFast, NEIGHBOURS_WITHIN_MS } from '../anomalies.ts'
 
 export type JudgedColumns = PointColumns & { anomaly: (Anomaly | null)[]; logOffset: number[] }
 

@@ -1,28 +1,35 @@
-import type { Database } from '../db/client.ts'
-import { listTails, type StoredTail } from '../db/queries/tails.ts'
-import { isFast } from './anomalies.ts'
-import type { Point } from './point.ts'
+import type { Database } from '../../db/client.ts'
+import { listTails, type StoredTail } from '../../db/queries/tails.ts'
+import { isFast } from '../anomalies.ts'
+import type { Point } from '../point.ts'
+import { entriesOf, type Numbered } from './split.ts'
 
 /**
  * The last point of each subject, as far as this writer knows. A newer point is certainly new, and the next point
  * decides whether the last one is an anomaly. So points that come in order, which is almost all, are judged without
  * asking the database. Another writer may have stored meanwhile, when a partition moved in Kafka. Then the unique index
- * or the row of the newest fix rejects the batch (`copy-points.ts`), and the writer forgets these tails.
+ * or the row of the newest fix rejects the batch (`db/queries/copy-points.ts`), and the writer forgets these tails.
  */
 export interface Tail extends StoredTail {
   organization: { id: string | null; maxAccuracy: number | null; stale: boolean }
 }
 
-/** For each point, whether the way to it takes more than 100 m/s; null if the point cannot be copied in. */
-export type Plan = (boolean | null)[]
+/** Points that come in order, each with whether the way to it takes more than 100 m/s. */
+export interface InOrder {
+  points: readonly Numbered<Point>[]
+  fast: readonly boolean[]
+}
+
+/** For each point, whether the way to it takes more than 100 m/s; null if it does not come in order. */
+type Plan = (boolean | null)[]
 
 export interface Tails {
   /**
-   * Selects the points that cannot be stored yet and are no anomaly, from points sorted by subject and time. They are
+   * Separates the points that cannot be stored yet and are no anomaly, from points sorted by subject and time. They are
    * in order and accurate enough, and neither they nor the last stored point are impossible. The first of two points
-   * with one identity is selected.
+   * with one identity may be among them.
    */
-  plan(points: readonly Point[]): Promise<Plan>
+  plan(points: readonly Numbered<Point>[]): Promise<{ inOrder: InOrder; others: Numbered<Point>[] }>
   /** Reads the unknown tails of the points' subjects, so that `of` can return them. */
   learn(points: readonly Point[]): Promise<void>
   of(subject: number): Tail
@@ -92,14 +99,21 @@ export function createTails(db: Database): Tails {
   return {
     learn,
     async plan(points) {
-      await learn(points)
-      const plan: Plan = Array.from(points, () => null)
-      for (let begin = 0, end = 0; begin < points.length; begin = end) {
-        const { subject } = points[begin] as Point
-        while (end < points.length && points[end]?.subject === subject) end++
-        planSubject(points, begin, end, plan)
+      const entries = entriesOf(points)
+      await learn(entries)
+      const plan: Plan = Array.from(entries, () => null)
+      for (let begin = 0, end = 0; begin < entries.length; begin = end) {
+        const { subject } = entries[begin] as Point
+        while (end < entries.length && entries[end]?.subject === subject) end++
+        planSubject(entries, begin, end, plan)
       }
-      return plan
+      return {
+        inOrder: {
+          points: points.filter((_, index) => plan[index] !== null),
+          fast: plan.filter(isFast => isFast !== null),
+        },
+        others: points.filter((_, index) => plan[index] === null),
+      }
     },
     of: subject => tails.get(subject) as Tail,
     set(subject, tail) {

@@ -1,0 +1,78 @@
+import type { Queryable } from '../../db/client.ts'
+import {
+  listAllSubjects,
+  listSubjectsOf,
+  listViews,
+  type SubjectInfo,
+  type View,
+} from '../../db/queries/newest-fixes.ts'
+import { retry } from '../../db/retry.ts'
+
+/** Reads the visibility and names of known subjects again after a change. */
+export interface Refreshing {
+  /** Resolves when an organization's subjects have been read after the call. Many changes in a row share one read. */
+  one(organizationId: string): Promise<void>
+  all(): Promise<void>
+  close(): void
+}
+
+const RETRY_FIRST_MS = 100
+const RETRY_MAX_MS = 500
+
+export function createRefreshing(options: {
+  db: Queryable
+  name: (info: SubjectInfo) => void
+  setView: (organizationId: string, view: View) => void
+  onError: (error: unknown, doing: string) => void
+}): Refreshing {
+  const { db, name, setView, onError } = options
+  /** The running read of each organization, and the next one. */
+  const running = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
+  let closed = false
+
+  /**
+   * The versions are read first and take effect last, so that everything they stand for is known. It is tried until it
+   * succeeds: a short failure of the database must not let anybody go on seeing a subject that they may no longer see.
+   */
+  function refresh(organizationId: string | null): Promise<void> {
+    const refreshOnce = async () => {
+      const views = await listViews(db, organizationId)
+      const infos = organizationId ? listSubjectsOf(db, organizationId) : listAllSubjects(db)
+      for (const info of await infos) name(info)
+      for (const [id, view] of views) setView(id, view)
+    }
+    return retry(refreshOnce, {
+      firstMs: RETRY_FIRST_MS,
+      maxMs: RETRY_MAX_MS,
+      again(error) {
+        if (closed) return false
+        onError(error, 'reading the visibility of subjects, trying again')
+        return true
+      },
+    })
+  }
+
+  function start(organizationId: string): Promise<void> {
+    const current = refresh(organizationId)
+    const state: { current: Promise<void>; next: Promise<void> | undefined } = { current, next: undefined }
+    running.set(organizationId, state)
+    const forget = () => {
+      if (!state.next) running.delete(organizationId)
+    }
+    current.then(forget, forget)
+    return current
+  }
+
+  return {
+    one(organizationId) {
+      const before = running.get(organizationId)
+      if (!before) return start(organizationId)
+      before.next ??= before.current.catch(() => {}).then(() => start(organizationId))
+      return before.next
+    },
+    all: () => refresh(null),
+    close() {
+      closed = true
+    },
+  }
+}
