@@ -87,14 +87,7 @@ export function createIntake(options: {
   const unknowns = createUnknowns(db)
   const journal = createJournal(options)
   let closed = false
-  /** The places of connections in the log's turns; subjects have numbers from 1. */
-  const senders = new Map<string, number>()
-
-  function senderOf({ id }: ConnectionCredential): number {
-    const number = senders.get(id) ?? -1 - senders.size
-    senders.set(id, number)
-    return number
-  }
+  const senderOf = numberSenders()
 
   /** Messages wait while the database is away, as points wait for the log, until it is back or their sender ends. */
   const untilThere = <T>(sender: Sender, work: () => Promise<T>): Promise<T> =>
@@ -175,6 +168,16 @@ export function createIntake(options: {
       references.close()
       await journal.close()
     },
+  }
+}
+
+/** Numbers connections for the turns of the log. Subjects have numbers from 1, connections below 0. */
+function numberSenders(): (connection: ConnectionCredential) => number {
+  const senders = new Map<string, number>()
+  return ({ id }) => {
+    const number = senders.get(id) ?? -1 - senders.size
+    senders.set(id, number)
+    return number
   }
 }
 

@@ -84,32 +84,19 @@ export function createWatcher(options: {
   async function check(isSelected: (credential: Credential, watched: Watched) => boolean): Promise<void> {
     // Only the selected ones are checked, because others may be opened meanwhile.
     const checked = [...open].filter(([watched, credential]) => isSelected(credential, watched))
-    const idsOf = (kind: Credential['kind']) =>
-      new Set(checked.flatMap(([, one]) => (one.kind === kind ? one.id : [])))
-    const [deviceIds, connectionIds] = [idsOf('device'), idsOf('connection')]
-    const sessionIds = new Set(checked.flatMap(([, one]) => (one.kind === 'user' ? one.sessionId : [])))
-    const devices =
-      deviceIds.size > 0 ? await listDeviceKeys(db.signIn, [...deviceIds]) : new Map<string, DeviceKeys>()
-    const connections: Awaited<ReturnType<typeof listConnectionKeys>> =
-      connectionIds.size > 0 ? await listConnectionKeys(db.signIn, [...connectionIds]) : new Map()
-    const callers =
-      sessionIds.size > 0 ? await findCallers(db.signIn, [...sessionIds]) : new Map<string, Caller>()
+    const { devices, connections, callers } = await readCurrent(
+      db,
+      checked.map(([, credential]) => credential),
+    )
     for (const [watched, credential] of checked) {
       if (!open.has(watched)) continue
       if (credential.kind === 'connection') {
-        const connection = connections.get(credential.id)
-        const isSame =
-          connection?.keyHash.equals(credential.keyHash) && connection.profileId === credential.profileId
-        if (!isSame) end(watched, 'credential')
+        if (!isSameConnection(credential, connections.get(credential.id))) end(watched, 'credential')
         continue
       }
       if (credential.kind === 'device') {
         const device = devices.get(credential.id)
-        const { certificate } = credential
-        const isSame =
-          device?.keyHash.equals(credential.keyHash) &&
-          (!certificate || certificate.fingerprint === device.fingerprint)
-        if (!isSame || !device) end(watched, 'credential')
+        if (!device || !isSameDevice(credential, device)) end(watched, 'credential')
         else if (device.profileId !== credential.profileId) {
           open.set(watched, { ...credential, profileId: device.profileId })
           attempt(() => watched.followProfile?.(device.profileId), undefined)
@@ -163,6 +150,34 @@ export function createWatcher(options: {
     },
   }
 }
+
+type ConnectionKeys = Awaited<ReturnType<typeof listConnectionKeys>>
+type Of<Kind extends Credential['kind']> = Extract<Credential, { kind: Kind }>
+
+/** The current keys of devices and connections, and the callers of sessions: each kind in one query. */
+async function readCurrent(db: Database, credentials: readonly Credential[]) {
+  const idsOf = (kind: Credential['kind']) => [
+    ...new Set(credentials.flatMap(one => (one.kind === kind ? one.id : []))),
+  ]
+  const [deviceIds, connectionIds] = [idsOf('device'), idsOf('connection')]
+  const sessionIds = [...new Set(credentials.flatMap(one => (one.kind === 'user' ? one.sessionId : [])))]
+  const devices: Map<string, DeviceKeys> =
+    deviceIds.length > 0 ? await listDeviceKeys(db.signIn, deviceIds) : new Map()
+  const connections: ConnectionKeys =
+    connectionIds.length > 0 ? await listConnectionKeys(db.signIn, connectionIds) : new Map()
+  const callers: Map<string, Caller> =
+    sessionIds.length > 0 ? await findCallers(db.signIn, sessionIds) : new Map()
+  return { devices, connections, callers }
+}
+
+const isSameConnection = (
+  credential: Of<'connection'>,
+  current: (ConnectionKeys extends Map<string, infer Keys> ? Keys : never) | undefined,
+): boolean =>
+  (current?.keyHash.equals(credential.keyHash) && current.profileId === credential.profileId) ?? false
+
+const isSameDevice = ({ keyHash, certificate }: Of<'device'>, current: DeviceKeys): boolean =>
+  current.keyHash.equals(keyHash) && (!certificate || certificate.fingerprint === current.fingerprint)
 
 /** Reads credentials, and again if one changes meanwhile. */
 function createReadings(): { tell(event: ChangeEvent): void; read: Watcher['read'] } {

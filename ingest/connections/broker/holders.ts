@@ -15,7 +15,7 @@ import type { Profiles } from '../../profiles/profiles.ts'
 import type { TrackerConnection } from '../connection.ts'
 import type { ClientServices } from './client.ts'
 import { type Holder, holdBroker } from './holder.ts'
-import type { BrokerSecrets, BrokerSettings } from './settings.ts'
+import type { BrokerSecrets } from './settings.ts'
 
 /**
  * The connections to other brokers that this process holds. A lease in the database says who holds one: it is renewed
@@ -25,6 +25,8 @@ import type { BrokerSecrets, BrokerSettings } from './settings.ts'
 const LOOK_EVERY_MS = 2_000
 const MAX_HELD = 500
 const RELEASE_WITHIN_MS = 2_000
+const SEALED_BY_ANOTHER_SECRET =
+  "The server's own secret has changed, so the broker's cannot be read. Enter them again."
 
 export function holdBrokers(options: {
   db: Database
@@ -69,29 +71,20 @@ export function holdBrokers(options: {
     const known = held.get(row.id)
     if (known?.settings === settings || closed) return
     known?.holder?.close({ forget: false })
-    const { id, organizationId, keyHash, profileId } = row
-    const connection: TrackerConnection = {
-      ...{ kind: 'connection', id, organizationId, keyHash, profileId },
-      ...{ way: 'broker', headerName: null, profile },
-    }
-    held.set(id, { holder: open(connection, row, topics), settings })
+    held.set(row.id, { holder: open(toTrackerConnection(row, profile), row, topics), settings })
   }
 
   function open(connection: TrackerConnection, row: HeldConnection, topics: string[]): Holder | null {
     const { id, broker } = row
     const secrets = options.openSecrets(row.secrets, id)
     if (!secrets) {
-      const sentence =
-        "The server's own secret has changed, so the broker's cannot be read. Enter them again."
-      services.intake.journal.tell(connection, 'failed', sentence)
+      services.intake.journal.tell(connection, 'failed', SEALED_BY_ANOTHER_SECRET)
       return null
     }
-    const settings: BrokerSettings = {
-      ...{ broker, secrets, topics },
-      clientId: broker.clientId ?? `fieldline-${id}`,
-    }
+    const clientId = broker.clientId ?? `fieldline-${id}`
     return holdBroker({
-      ...{ connection, settings, services, subscribed: row.subscribed },
+      ...{ connection, services, subscribed: row.subscribed },
+      settings: { broker, secrets, topics, clientId },
       ...{ allowPrivate: options.allowPrivate, resolve: options.resolve },
       mayConnect: () => performance.now() < leaseUntil,
       onSubscribed() {
@@ -129,16 +122,32 @@ export function holdBrokers(options: {
       stopListening()
       await looking
       for (const { holder } of held.values()) holder?.close({ forget: false })
-      // Another process takes over at once. A database that is away does not delay the end.
-      let late: NodeJS.Timeout | undefined
-      const waited = new Promise<void>(resolve => {
-        late = setTimeout(resolve, RELEASE_WITHIN_MS)
-      })
-      const released = releaseConnections(db.system, processId).catch(error =>
-        onError(error, 'releasing connections to other brokers'),
+      await release(
+        releaseConnections(db.system, processId).catch(error =>
+          onError(error, 'releasing connections to other brokers'),
+        ),
       )
-      await Promise.race([released, waited])
-      clearTimeout(late)
     },
+  }
+}
+
+/** Another process takes over at once. A database that is away does not delay the end. */
+async function release(released: Promise<unknown>): Promise<void> {
+  let late: NodeJS.Timeout | undefined
+  const waited = new Promise<void>(resolve => {
+    late = setTimeout(resolve, RELEASE_WITHIN_MS)
+  })
+  await Promise.race([released, waited])
+  clearTimeout(late)
+}
+
+/** A tracker connection of the kind `broker`. */
+function toTrackerConnection(
+  { id, organizationId, keyHash, profileId }: HeldConnection,
+  profile: TrackerConnection['profile'],
+): TrackerConnection {
+  return {
+    ...{ kind: 'connection', id, organizationId, keyHash, profileId },
+    ...{ way: 'broker', headerName: null, profile },
   }
 }
