@@ -273,12 +273,19 @@ export async function openLivePositions(options: {
   function refresh(organizationId: string | null): Promise<void> {
     const refreshOnce = async () => {
       const read = await listViews(db.system, organizationId)
-      const infos = organizationId ? listSubjectsOf(db.system, organizationId) : listAllSubjects(db.system)
-      for (const info of await infos) name(info)
+      const before = organizationId ? (byOrganization.get(organizationId) ?? []) : bySubject.values()
+      const known = [...before].flatMap(({ info }) => info ?? [])
+      const infos = await (organizationId
+        ? listSubjectsOf(db.system, organizationId)
+        : listAllSubjects(db.system))
+      for (const info of infos) name(info)
+      // Sample subjects leave no row behind.
+      const there = new Set(infos.map(({ subject }) => subject))
+      for (const info of known) if (!there.has(info.subject)) name({ ...info, gone: true })
       for (const [id, view] of read) {
-        const before = views.get(id)
+        const earlier = views.get(id)
         views.set(id, view)
-        if (before?.offlineAfterMs !== view.offlineAfterMs) lookAtAll(id)
+        if (earlier?.offlineAfterMs !== view.offlineAfterMs) lookAtAll(id)
       }
     }
     return retry(refreshOnce, {
