@@ -41,7 +41,9 @@ export async function startDemoServer({ dataDir, port, mqttPort }: DemoOptions):
   const before = readNotes(directory, shown)
   if (before && (await isRunning(before))) {
     throw new CommandError(
-      `The demo in ${shown} is running already: open ${before.url}, and sign in as ${EMAIL} with the password ${before.password}.`,
+      before.url === ''
+        ? `The demo in ${shown} is being started by another command.`
+        : `The demo in ${shown} is running already: open ${before.url}, and sign in as ${EMAIL} with the password ${before.password}.`,
     )
   }
   await requireFree(port, '--port')

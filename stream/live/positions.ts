@@ -55,6 +55,7 @@ export async function openLivePositions(options: {
   const follower = createFollower(db, state, onError)
   const refreshing = createRefreshing({
     db: db.system,
+    listKnown: organizationId => state.listNamed(organizationId),
     name: follower.name,
     setView: (id, view) => state.setView(id, view, timeOfDay()),
     onError,

@@ -21,11 +21,13 @@ const RETRY_MAX_MS = 500
 
 export function createRefreshing(options: {
   db: Queryable
+  /** The named subjects of an organization, or of all. */
+  listKnown: (organizationId: string | null) => SubjectInfo[]
   name: (info: SubjectInfo) => void
   setView: (organizationId: string, view: View) => void
   onError: (error: unknown, doing: string) => void
 }): Refreshing {
-  const { db, name, setView, onError } = options
+  const { db, listKnown, name, setView, onError } = options
   /** The running read of each organization, and the next one. */
   const running = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
   let closed = false
@@ -37,8 +39,12 @@ export function createRefreshing(options: {
   function refresh(organizationId: string | null): Promise<void> {
     const refreshOnce = async () => {
       const views = await listViews(db, organizationId)
-      const infos = organizationId ? listSubjectsOf(db, organizationId) : listAllSubjects(db)
-      for (const info of await infos) name(info)
+      const known = listKnown(organizationId)
+      const infos = await (organizationId ? listSubjectsOf(db, organizationId) : listAllSubjects(db))
+      for (const info of infos) name(info)
+      // Deleted sample subjects leave no row behind.
+      const there = new Set(infos.map(({ subject }) => subject))
+      for (const info of known) if (!there.has(info.subject)) name({ ...info, gone: true })
       for (const [id, view] of views) setView(id, view)
     }
     return retry(refreshOnce, {

@@ -32,6 +32,12 @@ export class LiveState {
     return this.#byOrganization.get(organizationId) ?? EMPTY
   }
 
+  /** The named subjects of an organization, or of all. */
+  listNamed(organizationId: string | null): SubjectInfo[] {
+    const positions = organizationId ? this.of(organizationId) : this.#bySubject.values()
+    return [...positions].flatMap(({ info }) => info ?? [])
+  }
+
   /** Takes what has changed since the last call, by organization. */
   takeChanged(): Map<string, Set<Position>> {
     const taken = this.#changed

@@ -14,6 +14,9 @@ import { createClient } from '../support/client.ts'
 import { readStreets, toSpot } from '../support/streets.ts'
 import { until } from '../support/wait.ts'
 
+/** No process has this number. */
+const GONE = 2 ** 30
+
 let directory: string
 const running = new Set<ChildProcess>()
 beforeEach(() => {
@@ -115,7 +118,7 @@ test('says in a sentence why it does not start, and touches nothing', async () =
   const foreign = demo('--data', other)
   const later = join(directory, 'c')
   mkdirSync(join(later, 'postgres'), { recursive: true })
-  writeFileSync(join(later, 'demo.json'), JSON.stringify({ password: 'correct-horse', pid: 0, url: '' }))
+  writeFileSync(join(later, 'demo.json'), JSON.stringify({ password: 'correct-horse', pid: GONE, url: '' }))
   writeFileSync(join(later, 'postgres', 'FIELDLINE_FORMAT'), '99\n')
   const newer = demo('--data', later)
   for (const [{ started }, sentence] of [

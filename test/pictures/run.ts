@@ -116,7 +116,7 @@ async function takeAll(browser: Browser, { url, password, link }: Demo, folder: 
   await take('interface', `${url}/api/v3/docs#postLocationHistoryBulk`)
 
   const page = await open(browser, `${url}/devices/new`, { token })
-  await page.getByLabel('Name').fill('Van 12')
+  await page.locator('input[name=name]').fill('Van 12')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Waiting for the first position').waitFor()
   await sleep(1_000)
