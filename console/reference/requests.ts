@@ -55,7 +55,9 @@ export function exampleValues(operation: Operation, now = new Date()): Values {
     tst: Math.floor(now.getTime() / 1_000),
     expiresAt: days(1),
   }
-  const current = (name: string, value: unknown) => times[name] ?? value
+  // An object of that name is no time: a profile says where the time is.
+  const current = (name: string, value: unknown) =>
+    typeof value === 'object' ? value : (times[name] ?? value)
   const { body } = operation
   if (!body) return { parameters, body: '' }
   const { file: _file, ...fields } = body.example as { [name: string]: unknown }

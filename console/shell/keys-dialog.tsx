@@ -4,13 +4,16 @@ import { Checkbox } from 'react-aria-components'
 import { Icon } from '../parts/icon.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { getPreferences, onPreferences, setPreferences } from '../preferences.ts'
-import { useTexts } from '../texts/texts.tsx'
+import { keyTexts as de } from '../texts/de/keys.ts'
+import { keyTexts as en } from '../texts/en/keys.ts'
+import { useOwnTexts } from '../texts/texts.tsx'
 
+const TEXTS = { en, de }
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
 /** Lists the keys of the console, and switches single ones on and off. */
 export default function KeysDialog({ onClose }: { onClose: () => void }) {
-  const { keys: t } = useTexts()
+  const t = useOwnTexts(TEXTS)
   const { singleKeys } = useSyncExternalStore(onPreferences, getPreferences)
   const rows = [
     [isMac ? '⌘ K' : 'Ctrl K', t.palette],

@@ -2,6 +2,7 @@ import { eq, sql } from 'drizzle-orm'
 import { learnRoots } from '../../fair/roots.ts'
 import { notify, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { hubConditions, type VisibleHubs } from '../hub-rule.ts'
 import {
   type ConnectionKind,
   type ConnectionState,
@@ -44,17 +45,13 @@ export const CONNECTION_SORTS = {
   createdAt: { sql: 'c.created_at', type: 'timestamptz' },
 } as const
 
-/** Hubs whose connections may be seen, besides connections without a hub; null means all hubs. */
-type Visible = readonly string[] | null
-const isVisible = (hubs: string) => `(c.hub_id IS NULL OR c.hub_id = ANY(${hubs}::uuid[]))`
-
 export function listConnections(
   tx: Queryable,
-  visible: Visible,
+  visible: VisibleHubs,
   page: PageRequest,
 ): Promise<Page<Connection>> {
-  const { where, values, add } = conditions()
-  if (visible) add(isVisible('?'), visible)
+  const { where, values, placeholder } = conditions()
+  where.push(...hubConditions('c.hub_id', visible, placeholder))
   return readPage(
     tx,
     {
@@ -75,11 +72,14 @@ export function listConnections(
 export async function findConnection(
   tx: Queryable,
   id: string,
-  visible: Visible,
+  visible: VisibleHubs,
 ): Promise<Connection | null> {
+  const { where, values, add, placeholder } = conditions()
+  add('c.id = ?', id)
+  where.push(...hubConditions('c.hub_id', visible, placeholder))
   const [row] = await tx.query<Connection>(
-    `SELECT ${COLUMNS} FROM ${FROM} WHERE c.id = $1 AND ($2::uuid[] IS NULL OR ${isVisible('$2')})`,
-    [id, visible],
+    `SELECT ${COLUMNS} FROM ${FROM} WHERE ${where.join(' AND ')}`,
+    values,
   )
   return row ?? null
 }

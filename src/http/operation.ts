@@ -41,3 +41,7 @@ export function operation<const P extends Promised>(
 export function nameSchemas(schemas: { [name: string]: z.ZodType }): void {
   for (const [id, schema] of Object.entries(schemas)) z.globalRegistry.add(schema, { ...schema.meta(), id })
 }
+
+/** An answer that says nothing beside its status. */
+export const nothing = z.object({})
+nameSchemas({ Nothing: nothing })

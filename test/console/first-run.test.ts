@@ -179,8 +179,10 @@ describe('The first run', () => {
 
   it('explains at close zoom how the server gets streets, until the hint is dismissed', async () => {
     const owner = (await addOrganization(server, await signIn(server))).client
-    const places = { 'Van 7': [13.4, 0], 'Van 8': [20, 2] } as const
-    for (const [name, [lng, daysAgo]] of Object.entries(places)) {
+    for (const [name, lng, daysAgo] of [
+      ['Van 7', 13.4, 0],
+      ['Van 8', 20, 2],
+    ] as const) {
       const van = createClient(server, (await createDevice(owner, name)).key)
       const timestamp = new Date(Date.now() - daysAgo * 86_400_000).toISOString()
       const points = [{ lat: 52.52, lng, timestamp }]

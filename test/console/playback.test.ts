@@ -299,7 +299,7 @@ describe('Playback', () => {
       return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
     }
     const gpx = await download('GPX')
-    expect(gpx.name).toBe(`${DAY}.gpx`)
+    expect(gpx.name).toBe(`Van 7 ${DAY}.gpx`)
     expect(gpx.text.match(/<trkpt /g)).toHaveLength(42)
     await page.getByRole('button', { name: 'Anomalies' }).click()
     await page.getByText('1 taken for wrong').waitFor({ state: 'detached' })

@@ -18,7 +18,8 @@ import { SubjectPanel } from './subject-panel.tsx'
 import type { MadeDevice } from './welcome.tsx'
 
 const Welcome = lazyWithRetry(() => import('./welcome.tsx'))
-const MapHints = lazyWithRetry(() => import('./map-hints.tsx'))
+const StreetsHint = lazyWithRetry(() => import('./streets-hint.tsx'))
+const SampleNote = lazyWithRetry(async () => ({ default: (await import('./sample-data.tsx')).SampleNote }))
 const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 /** The interval at which the list is sorted again. */
 const SORT_EVERY_MS = 1_000
@@ -105,7 +106,13 @@ export function MapPage() {
         onChange={change}
         onSelect={select}
         onStep={id => select(id, { isStep: true })}
-      />
+      >
+        {map && may('update/organization') && (
+          <Suspense>
+            <SampleNote />
+          </Suspense>
+        )}
+      </SubjectList>
       <div className="map-area">
         {/* In the tab order it follows the list, not the buttons of the map. */}
         {subject && (
@@ -155,7 +162,7 @@ export function MapPage() {
         />
         {map && may('update/organization') && (
           <Suspense>
-            <MapHints map={map} />
+            <StreetsHint map={map} />
           </Suspense>
         )}
         <Nobody className="map-note nobody phone-only" filters={filters} ids={ids} onChange={change} />

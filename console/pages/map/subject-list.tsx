@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import {
   type KeyboardEvent,
   memo,
+  type ReactNode,
   type RefObject,
   Suspense,
   useEffect,
@@ -43,9 +44,12 @@ interface Props {
   onSelect: (subjectId: string) => void
   /** Moves to the next subject by keys. */
   onStep: (subjectId: string) => void
+  /** A note below the list. */
+  children?: ReactNode
 }
 
-export function SubjectList({ ids, filters, fences, areFencesWhole, onChange, onSelect, onStep }: Props) {
+export function SubjectList(props: Props) {
+  const { ids, filters, fences, areFencesWhole, onChange, onSelect, onStep, children } = props
   const texts = useTexts()
   const { search, state, hub, team, sort, area, subject } = filters
   const rows = useRef<HTMLDivElement>(null)
@@ -69,6 +73,7 @@ export function SubjectList({ ids, filters, fences, areFencesWhole, onChange, on
       ) : (
         <Nobody className="empty" {...{ ids, filters, onChange }} />
       )}
+      {children}
     </section>
   )
 }

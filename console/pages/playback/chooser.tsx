@@ -5,8 +5,9 @@ import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
 import { useDebounced } from '../../parts/use-debounced.ts'
-import { useLocale, useTexts } from '../../texts/texts.tsx'
+import { useLocale } from '../../texts/texts.tsx'
 import { keyOf, MAX_SUBJECTS, type Subject, TYPES } from './address.ts'
+import { usePlaybackTexts } from './texts.ts'
 import { useChosenNames, useVehicles } from './track-queries.ts'
 
 /** A readable number; others are found by name. */
@@ -20,7 +21,7 @@ interface Props {
 
 /** Chooses the subjects of the playback: everything that has ever sent a position, and the vehicles. */
 export function Chooser({ subjects, onChange }: Props) {
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const names = useChosenNames(subjects)
   const [search, setSearch] = useState('')
   const offered = useOffered(search, subjects)

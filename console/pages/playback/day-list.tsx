@@ -6,6 +6,7 @@ import { usePlaces } from '../places.ts'
 import type { Span } from './address.ts'
 import type { PlayedSubject } from './played-subject.ts'
 import { type Player, usePlayerTime } from './player.ts'
+import { usePlaybackTexts } from './texts.ts'
 import type { Trips } from './track-queries.ts'
 import { momentAt } from './tracks.ts'
 
@@ -57,7 +58,8 @@ export function Strips({ shown, span }: { shown: readonly PlayedSubject[]; span:
 /** The day of one subject: totals, the current state, and its trips and stops. */
 export function DayList(props: { one: PlayedSubject; player: Player; isAlone: boolean }) {
   const { one, player, isAlone } = props
-  const { playback: t, subject: words } = useTexts()
+  const t = usePlaybackTexts()
+  const { subject: words } = useTexts()
   const format = useFormat()
   usePlayerTime(player, SECOND_MS)
   const { time } = player

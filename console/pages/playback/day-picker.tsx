@@ -19,15 +19,16 @@ import {
 import { serverNow } from '../../clock.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { IconButton } from '../../parts/parts.tsx'
-import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { useFormat } from '../../texts/texts.tsx'
 import { stepDay } from './address.ts'
+import { usePlaybackTexts } from './texts.ts'
 
 /** The history is kept for a year. */
 const KEPT_DAYS = 365
 
 /** The day, in the calendar and format of the organization. The browser's own date field has the browser's language. */
 export function DayPicker({ day, onChange }: { day: string; onChange: (day: string | null) => void }) {
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const format = useFormat()
   /** The field's own value until its date is opened: while a year is typed, it is the year 2 at first. */
   const [typed, setTyped] = useState<DateValue | null>(null)

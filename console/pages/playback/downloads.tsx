@@ -3,8 +3,8 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-compone
 import { readName } from '../../api/lists.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Trouble } from '../../parts/parts.tsx'
-import { useTexts } from '../../texts/texts.tsx'
 import type { Span, Subject } from './address.ts'
+import { usePlaybackTexts } from './texts.ts'
 import { type FileFormat, readFile } from './track-queries.ts'
 
 const FORMATS: FileFormat[] = ['gpx', 'geojson', 'csv']
@@ -18,7 +18,7 @@ interface Props {
 
 /** Downloads every point of the day as a file. */
 export function Downloads({ subjects, span, day, anomalies }: Props) {
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const load = useMutation({
     mutationFn: async (format: FileFormat) =>
       save(await readFile(subjects, span, format, anomalies), `${await nameOf(subjects)} ${day}.${format}`),

@@ -24,6 +24,7 @@ import { Downloads } from './downloads.tsx'
 import type { PlayedSubject } from './played-subject.ts'
 import { createPlayer, type Player } from './player.ts'
 import { SpeedChart } from './speed-chart.tsx'
+import { usePlaybackTexts } from './texts.ts'
 import { TrackMap } from './track-map.tsx'
 import { MAX_POINTS, useAnomalies, useChosenNames, useTracks, useTrips } from './track-queries.ts'
 import { gapsOf } from './tracks.ts'
@@ -40,7 +41,8 @@ const DAY_NOTICED_MS = 20_000
 const SAID_FOR_MS = 5_000
 
 export function Component() {
-  const { nav, playback, product } = useTexts()
+  const { nav, product } = useTexts()
+  const t = usePlaybackTexts()
   const { may } = useWorkspace()
   if (may('view/location')) return <Playback />
   return (
@@ -49,7 +51,7 @@ export function Component() {
       <header className="page-head">
         <h1>{nav.playback}</h1>
       </header>
-      <p className="empty">{playback.forbidden}</p>
+      <p className="empty">{t.forbidden}</p>
     </main>
   )
 }
@@ -61,7 +63,7 @@ function Playback() {
   const { filter } = useLive()
   const [choice, change] = usePlaybackAddress(format.dateOf, useNow(DAY_NOTICED_MS))
   const { subjects, day } = choice
-  const t = texts.playback
+  const t = usePlaybackTexts()
   const wholeDay = useMemo<Span>(
     () => ({ from: format.startOf(day), to: format.startOf(stepDay(day, 1)) }),
     [day, format],
@@ -280,7 +282,7 @@ function usePlayed(
 
 /** A short notice about a gap that the player has skipped. */
 function Skipped({ player }: { player: Player }) {
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const format = useFormat()
   const [gap, setGap] = useState<Span | null>(null)
   useEffect(() => player.onSkip(setGap), [player])
@@ -298,7 +300,7 @@ function Skipped({ player }: { player: Player }) {
 
 function Notes(props: { loaded: boolean; anomalies: ReturnType<typeof useAnomalies>; wanted: boolean }) {
   const { loaded, anomalies, wanted } = props
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const format = useFormat()
   const { points, isAll, isPending, error, retry } = anomalies
   return (
@@ -327,7 +329,7 @@ function State({ choice, day, isPending, shown, onDay }: StateProps) {
   const texts = useTexts()
   const format = useFormat()
   const { fleet, known } = useLive()
-  const t = texts.playback
+  const t = usePlaybackTexts()
   if (choice.subjects.length === 0) {
     const isBare = known && fleet.size === 0
     return (

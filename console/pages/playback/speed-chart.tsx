@@ -3,10 +3,11 @@ import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import { fromRem } from '../../parts/rem.ts'
 import { onTheme } from '../../preferences.ts'
-import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { useFormat } from '../../texts/texts.tsx'
 import type { Span } from './address.ts'
 import type { PlayedSubject } from './played-subject.ts'
 import type { Player } from './player.ts'
+import { usePlaybackTexts } from './texts.ts'
 import { GAP_MS, type Track } from './tracks.ts'
 import type { Zoom } from './zoom.ts'
 
@@ -39,7 +40,7 @@ interface Props {
 
 /** The speeds of all subjects over time. A press moves the player there, a drag zooms in. */
 export function SpeedChart({ shown, gaps, span, player, zoom }: Props) {
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const format = useFormat()
   const box = useRef<HTMLDivElement>(null)
   const latest = useRef(zoom)

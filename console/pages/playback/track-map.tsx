@@ -5,6 +5,7 @@ import { IconButton } from '../../parts/parts.tsx'
 import { useTexts } from '../../texts/texts.tsx'
 import type { PlayedSubject } from './played-subject.ts'
 import type { Player } from './player.ts'
+import { usePlaybackTexts } from './texts.ts'
 import { type HistoryPoint, linesOf } from './tracks.ts'
 
 const PADDING_PX = 48
@@ -22,6 +23,7 @@ interface Props {
 /** The tracks of the day, and the position of each subject at the time of the player. */
 export function TrackMap({ shown, anomalies, player }: Props) {
   const texts = useTexts()
+  const t = usePlaybackTexts()
   const container = useRef<HTMLElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const { opened, failed } = useMap(container, loadDrawing)
@@ -50,9 +52,9 @@ export function TrackMap({ shown, anomalies, player }: Props) {
 
   return (
     <div className="map">
-      <section className="map-canvas" ref={container} aria-label={texts.playback.map} />
+      <section className="map-canvas" ref={container} aria-label={t.map} />
       <canvas className="map-layer" ref={canvas} />
-      {failed && <p className="map-note">{texts.playback.noWebgl}</p>}
+      {failed && <p className="map-note">{t.noWebgl}</p>}
       <div className="map-buttons">
         <IconButton icon="all" label={texts.map.overview} onPress={() => showAll(true)} />
         <IconButton icon="plus" label={texts.map.zoomIn} onPress={() => opened?.map.zoomIn()} />

@@ -1,9 +1,10 @@
 import { type KeyboardEvent, useEffect, useRef } from 'react'
 import { ToggleButton, ToggleButtonGroup } from 'react-aria-components'
 import { IconButton } from '../../parts/parts.tsx'
-import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { useFormat } from '../../texts/texts.tsx'
 import { RATES, type Span } from './address.ts'
 import { type Player, useIsPlaying, usePlayerTime } from './player.ts'
+import { usePlaybackTexts } from './texts.ts'
 import type { Zoom } from './zoom.ts'
 
 const SECOND_MS = 1_000
@@ -24,7 +25,7 @@ export function Transport(props: {
   onRate: (rate: number) => void
 }) {
   const { player, begins, zoom, rate, onRate } = props
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const format = useFormat()
   const isPlaying = useIsPlaying(player)
   const time = usePlayerTime(player, SECOND_MS)
@@ -73,7 +74,7 @@ export function Transport(props: {
  */
 export function TimeSlider(props: { player: Player; begins: readonly number[]; span: Span; zoom: Zoom }) {
   const { player, begins, span, zoom } = props
-  const { playback: t } = useTexts()
+  const t = usePlaybackTexts()
   const format = useFormat()
   const slider = useRef<HTMLInputElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: other bounds move its thumb

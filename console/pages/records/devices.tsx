@@ -93,7 +93,8 @@ function DeviceForm({ device, onClose }: { device: Device | null; onClose: () =>
   })
   /** The chosen vehicle, if it carries another device. */
   const findCarrier = async () => {
-    const vehicle = values.vehicleId ? await findRecord('vehicles', values.vehicleId) : null
+    const isOther = values.vehicleId !== '' && values.vehicleId !== device?.vehicleId
+    const vehicle = isOther && may('view/vehicle') ? await findRecord('vehicles', values.vehicleId) : null
     if (!vehicle?.deviceId || vehicle.deviceId === device?._id) return null
     const name = await readName('devices', vehicle.deviceId)
     return { vehicle, deviceId: vehicle.deviceId, name: name ?? texts.form.unknown }

@@ -1,6 +1,11 @@
 import { ActionButton, Field } from '../../parts/parts.tsx'
-import { useFormat, useLocale, useTexts } from '../../texts/texts.tsx'
+import { vehiclePlanTexts as de } from '../../texts/de/vehicle-plan.ts'
+import { vehiclePlanTexts as en } from '../../texts/en/vehicle-plan.ts'
+import { useFormat, useLocale, useOwnTexts } from '../../texts/texts.tsx'
 import { type PlanDraft, WEEKDAYS } from './vehicle-plan.ts'
+
+const TEXTS = { en, de }
+export const useVehiclePlanTexts = () => useOwnTexts(TEXTS)
 
 /** A Monday; the days after it are the others. */
 const MONDAY = Date.UTC(2026, 0, 5, 12)
@@ -14,8 +19,7 @@ interface Props {
 
 /** The fields of a vehicle that a route planner needs. */
 export function VehiclePlanFields({ value, set }: Props) {
-  const { kinds } = useTexts()
-  const t = kinds.vehicles.plan
+  const t = useVehiclePlanTexts()
   const format = useFormat()
   const weekday = new Intl.DateTimeFormat(useLocale(), { weekday: 'short', timeZone: 'UTC' })
   const { workingHours } = value

@@ -10,7 +10,7 @@ import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
 import { draftToPlan, planToDraft, readWords } from './vehicle-plan.ts'
-import { VehiclePlanFields } from './vehicle-plan-fields.tsx'
+import { useVehiclePlanTexts, VehiclePlanFields } from './vehicle-plan-fields.tsx'
 
 type Vehicle = Awaited<ReturnType<typeof readVehicle>>
 
@@ -74,6 +74,7 @@ const draftIn = (format: Format) => (vehicle: Vehicle | null) => ({
 
 function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: () => void }) {
   const texts = useTexts()
+  const planTexts = useVehiclePlanTexts()
   const format = useFormat()
   const { may } = useWorkspace()
   const draft = useRecordDraft(vehicle, draftIn(format), readVehicle)
@@ -81,7 +82,8 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
   const t = texts.records
   /** The other vehicle that carries the chosen device. */
   const findCarrier = async () => {
-    const device = values.deviceId ? await findRecord('devices', values.deviceId) : null
+    const isOther = values.deviceId !== '' && values.deviceId !== vehicle?.deviceId
+    const device = isOther && may('view/device') ? await findRecord('devices', values.deviceId) : null
     if (!device?.vehicleId || device.vehicleId === vehicle?._id) return null
     const name = await readName('vehicles', device.vehicleId)
     return { device, _id: device.vehicleId, name: name ?? texts.form.unknown }
@@ -109,11 +111,7 @@ function VehicleForm({ vehicle, onClose }: { vehicle: Vehicle | null; onClose: (
     })
   }
   const save = async () => {
-    const { capacity, speed, workingHours, constraints } = draftToPlan(
-      values,
-      format,
-      texts.kinds.vehicles.plan.badHours,
-    )
+    const { capacity, speed, workingHours, constraints } = draftToPlan(values, format, planTexts.badHours)
     const body = {
       capacity,
       speed,

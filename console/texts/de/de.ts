@@ -64,17 +64,6 @@ export const de: Texts = {
     none: 'Keine Treffer',
     count: n => (n === 1 ? '1 Ergebnis' : `${n} Ergebnisse`),
   },
-  keys: {
-    title: 'Tastatur',
-    palette: 'Alles suchen, überall hin',
-    search: 'Auf dieser Seite suchen',
-    next: 'Nächstes auf der Live-Karte',
-    previous: 'Voriges auf der Live-Karte',
-    follow: 'Folgen oder nicht mehr folgen',
-    close: 'Schließen',
-    help: 'Diese Tasten',
-    single: 'Einzelne Tasten wirken außerhalb von Feldern',
-  },
   live: {
     connecting: 'Verbindet …',
     live: 'Live',

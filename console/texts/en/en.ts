@@ -62,17 +62,6 @@ export const en = {
     none: 'No matches',
     count: (n: number) => (n === 1 ? '1 result' : `${n} results`),
   },
-  keys: {
-    title: 'Keyboard',
-    palette: 'Search everything, go anywhere',
-    search: 'Search on this page',
-    next: 'Next on the live map',
-    previous: 'Previous on the live map',
-    follow: 'Follow, or stop following',
-    close: 'Close',
-    help: 'These keys',
-    single: 'Single keys work outside of fields',
-  },
   live: {
     connecting: 'Connecting…',
     live: 'Live',

@@ -1,4 +1,4 @@
-/** The texts of the map: subjects, playback and geofences. */
+/** The texts of the map: subjects and geofences. */
 export const mapTexts = {
   states: { moving: 'Moving', idle: 'Idle', offline: 'Offline' },
   mapWords: { canvas: 'Map', sources: 'Show or hide map sources' },
@@ -74,65 +74,6 @@ export const mapTexts = {
     asOf: (time: string) => `as of ${time}`,
     comesLater: 'Trail, day and records load once the server is back.',
     none: '–',
-  },
-  playback: {
-    forbidden: 'Your role can’t see positions.',
-    choose: 'Add to playback',
-    chosen: 'In playback',
-    nobody: 'No matches',
-    full: (n: number) => `Up to ${n} at a time. Remove one to add another.`,
-    remove: (name: string) => `Remove ${name}`,
-    types: { device: 'Device', user: 'Person', vehicle: 'Vehicle' },
-    day: 'Day',
-    before: 'Previous day',
-    after: 'Next day',
-    map: 'Map of the tracks. The list of trips and stops has the same information.',
-    noWebgl: 'This browser can’t show the map (WebGL 2 is off). The chart and the list still work.',
-    chart: 'Speed over the day',
-    time: 'Time',
-    keys: 'Arrow keys: 10 seconds, with Shift 1 minute. Page Up and Page Down: 10 minutes. N: next trip. Space: play or pause. + and −: zoom. 0: whole day.',
-    nextTrip: 'Next trip',
-    skipped: (duration: string, time: string) =>
-      `Skipped ${duration} without positions, continuing at ${time}`,
-    closer: 'Zoom in on the timeline',
-    further: 'Zoom out of the timeline',
-    whole: 'Whole day',
-    play: 'Play',
-    pause: 'Pause',
-    rate: 'Playback speed',
-    times: (n: number) => `${n}×`,
-    parts: 'Trips and stops',
-    trip: 'Trip',
-    max: (speed: string) => `max. ${speed}`,
-    stop: 'Stop',
-    sums: (trips: number, stops: number) =>
-      `${trips} ${trips === 1 ? 'trip' : 'trips'}, ${stops} ${stops === 1 ? 'stop' : 'stops'}`,
-    noTrips: (distance: string) => `No trip over ${distance}, no stop over 5 minutes.`,
-    unknown: 'no position',
-    notYet: 'not yet',
-    start: 'Whose day do you want to see?',
-    startHint: 'Choose up to six devices, people or vehicles to play back together.',
-    noSubjects: 'Nothing to play back yet',
-    noSubjectsHint: 'Once a device sends its first position, its days are kept here for a year.',
-    newDay: 'A new day has begun:',
-    empty: (day: string) => `Nothing recorded on ${day}`,
-    allWrong: (count: string, day: string, isAll: boolean) =>
-      !isAll
-        ? `All of more than ${count} positions on ${day} are anomalies`
-        : count === '1'
-          ? `The only position on ${day} is an anomaly`
-          : `All ${count} positions on ${day} are anomalies`,
-    allWrongHint:
-      'They are too far apart in too little time, or less accurate than your organization allows.',
-    showThem: 'Show on the map',
-    emptyHint: 'Try another day or another selection.',
-    newest: (name: string, day: string) => `${name}: ${day}`,
-    reduced: (count: string) => `Showing the ${count} most significant points. A download has all of them.`,
-    anomalies: 'Anomalies',
-    noAnomalies: 'No anomalies on this day.',
-    someAnomalies: (count: string, isAll: boolean) => `${isAll ? '' : 'At least '}${count} shown as red dots`,
-    download: 'Download',
-    formats: { gpx: 'GPX', geojson: 'GeoJSON', csv: 'CSV' },
   },
   fences: {
     moreCome: 'More geofences are loading…',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { composeEmail, isEmailAddress, MAX_EMAIL_BYTES } from '../../../db/email-address.ts'
 import { deleted, done, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { newName } from '../../http/names.ts'
-import { nameSchemas, operation } from '../../http/operation.ts'
+import { nameSchemas, nothing, operation } from '../../http/operation.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords.ts'
 
 /** An e-mail address as people type it. */
@@ -92,9 +92,7 @@ const session = z.object({
   expiresAt: z.date(),
 })
 
-const nothing = z.object({})
-
-nameSchemas({ Nothing: nothing, Membership: organizationEntry, Session: session, SignedIn: signedIn })
+nameSchemas({ Membership: organizationEntry, Session: session, SignedIn: signedIn })
 
 const tags = ['Accounts']
 

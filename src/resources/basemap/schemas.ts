@@ -1,10 +1,18 @@
 import { z } from 'zod'
 import { isPublicArchive } from '../../basemap/public-archive.ts'
 import { success, text } from '../../http/envelope.ts'
-import { operation } from '../../http/operation.ts'
+import { nameSchemas, operation } from '../../http/operation.ts'
 
 const MAX_URL_LENGTH = 2_000
 const EXAMPLE = 'https://maps.example/city.pmtiles'
+
+const tiles = z.object({
+  vector: z.boolean().describe('Vector tiles of the Protomaps schema; else images'),
+  minZoom: z.int(),
+  maxZoom: z.int(),
+  bounds: z.array(z.number()).describe('West, south, east and north in degrees'),
+  version: text('x8Vd0hJm2KqT').describe('Differs where the tiles do'),
+})
 
 const basemap = z.object({
   url: text(EXAMPLE)
@@ -18,17 +26,10 @@ const basemap = z.object({
     .number()
     .meta({ examples: [1_000] })
     .describe('The most that is kept of an archive on the server’s disk, `BASEMAP_CACHE_MB`'),
-  tiles: z
-    .object({
-      vector: z.boolean().describe('Vector tiles of the Protomaps schema; else images'),
-      minZoom: z.int(),
-      maxZoom: z.int(),
-      bounds: z.array(z.number()).describe('West, south, east and north in degrees'),
-      version: text('x8Vd0hJm2KqT').describe('Differs where the tiles do'),
-    })
-    .nullable()
-    .describe('Null until the server that holds the archive has answered once'),
+  tiles: tiles.nullable().describe('Null until the server that holds the archive has answered once'),
 })
+
+nameSchemas({ Basemap: basemap, BasemapTiles: tiles })
 
 const tags = ['Maps']
 const response = { 200: success(basemap) }

@@ -189,7 +189,7 @@ async function checkMayUse(
   before?: Connection,
 ): Promise<void> {
   const { hubId, profileId, createDevices } = given
-  const ownProfile = profileId && !findBuiltIn(profileId) ? profileId : null
+  const ownProfile = typeof profileId === 'string' && !findBuiltIn(profileId) ? profileId : null
   await checkReferences(
     {
       what: 'hub',

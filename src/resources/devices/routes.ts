@@ -155,7 +155,7 @@ function checkNamed(
     profileId,
   }: { hubId?: string | null; vehicleId?: string | null; profileId?: string | null },
 ): Promise<void> {
-  const ownProfile = profileId && !findBuiltIn(profileId) ? profileId : null
+  const ownProfile = typeof profileId === 'string' && !findBuiltIn(profileId) ? profileId : null
   return checkReferences(
     { what: 'profile', ids: { profileId: ownProfile }, find: ids => listKnownProfiles(tx, ids) },
     { what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds) },

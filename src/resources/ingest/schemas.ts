@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AppField, OverHttp } from '../../../ingest/formats/format.ts'
 import { pathId, text } from '../../http/envelope.ts'
-import { FORM, operation } from '../../http/operation.ts'
+import { FORM, nothing, operation } from '../../http/operation.ts'
 
 /** The same as for our own requests with points. */
 export const MAX_BYTES = 4 * 1024 * 1024
@@ -39,9 +39,10 @@ export function appOperations(http: OverHttp) {
           description: 'Durable',
           content: { 'text/plain': { schema: z.string().meta({ examples: [answer] }) } },
         }
-      : (answersTeam ? z.array(z.looseObject({})).meta({ examples: [answer] }) : receiptOf(answer)).describe(
-          'Durable',
-        )
+      : (answersTeam
+          ? z.array(z.looseObject({}).describe('A message for the app')).meta({ examples: [answer] })
+          : receiptOf(answer)
+        ).describe('Durable')
   const promised = {
     access: 'device' as const,
     tags: ['Apps'],
@@ -75,7 +76,7 @@ const message = {
       .describe('The key, for platforms that send no header')
       .meta({ type: 'string' }),
   }),
-  response: { 200: z.object({}).describe('Durable, or rejected') },
+  response: { 200: nothing },
 }
 const connectionConfig = { connectionKey: true, role: 'ingest', gzip: true, idempotencyKey: false } as const
 const posted = operation(
@@ -84,6 +85,7 @@ const posted = operation(
     body: z.unknown().meta({
       type: 'object',
       additionalProperties: true,
+      description: 'The message as the platform sends it',
       examples: [{ lat: 52.52, lon: 13.405, device: '860000000000001' }],
     }),
   },

@@ -80,11 +80,11 @@ const SENTENCES: { [status: string]: string } = {
 const TAGS = [
   { name: 'Accounts', description: 'Sign in, and choose the organization' },
   { name: 'Devices', description: 'Devices and apps that send positions, and their keys' },
-  { name: 'Tracker profiles', description: 'How messages of trackers with a format of their own are read' },
-  { name: 'Connections', description: 'Ways in for many trackers with formats of their own' },
   { name: 'Location history', description: 'Points in, and where subjects were' },
   { name: 'Apps', description: 'Points as apps and trackers send them, and MQTT' },
   { name: 'Live', description: 'Positions and changes as they happen' },
+  { name: 'Tracker profiles', description: 'How messages of trackers with a format of their own are read' },
+  { name: 'Connections', description: 'Ways in for many trackers with formats of their own' },
   { name: 'Geofences', description: 'Areas, and who crossed them' },
   { name: 'Tracking links', description: 'Where one subject is, for somebody outside' },
   { name: 'Maps', description: 'Streets and places' },
