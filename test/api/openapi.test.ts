@@ -119,8 +119,8 @@ describe('The OpenAPI document', () => {
     const ofOperations = new Set(operations.flatMap(({ spec }) => spec.tags ?? []))
     expect([...ofOperations].filter(tag => ofEvents.has(tag) || !known.includes(tag))).toEqual([])
     expect([...ofEvents].filter(tag => !known.includes(tag))).toEqual([])
-    // 388 kB; 829 when no schema had a name.
-    expect(JSON.stringify(raw).length).toBeLessThan(450_000)
+    // 481 kB with 165 operations; it was 829 with fewer operations when no schema had a name.
+    expect(JSON.stringify(raw).length).toBeLessThan(500_000)
   })
 
   it('has types with which a program signs in, makes a device, sends points and reads pages', async () => {

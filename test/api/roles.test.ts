@@ -5,7 +5,7 @@ import { addPerson, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
 const CRUD =
-  'hub role user team vehicle data-type data flow task task-schedule device import-config webhook geofence'
+  'hub role user team vehicle data-type data flow task task-schedule device import-config webhook geofence connection'
     .split(' ')
     .concat('organization')
     .flatMap(resource => ['view', 'create', 'update', 'delete'].map(action => `${action}/${resource}`))

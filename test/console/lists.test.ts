@@ -244,7 +244,7 @@ describe('Lists of records', () => {
     const { userId } = await addPerson(server, owner)
     const team = (await owner.post('/team', { name: 'North', memberIds: [ownId] })).body.data
     const page = await screens.open(`${server.url}/teams/${team._id}`, { as: owner })
-    const own = page.getByRole('dialog').getByText('Ada', { exact: true })
+    const own = page.getByRole('group', { name: 'Members' }).getByText('Ada', { exact: true })
     await own.waitFor()
     const now = { name: 'South', memberIds: [ownId, userId], leaderIds: [ownId, userId] }
     expect((await owner.put(`/team/${team._id}`, now)).status).toBe(200)

@@ -68,9 +68,11 @@ function TeamForm({ team, onClose }: { team: Team | null; onClose: () => void })
     if (!now)
       return answered(api.POST('/api/v3/team', { body: { ...own, ...withLeaders(memberIds, leaderIds) } }))
     // PUT replaces the whole record: changes by others since the form was opened stay.
+    // Who was removed from the team does not lead it, whoever has made them a leader meanwhile.
+    const isRemoved = (id: string) => first.memberIds.includes(id) && !memberIds.includes(id)
     const people = withLeaders(
       mergeLists(first.memberIds, memberIds, now.memberIds),
-      mergeLists(first.leaderIds, leaderIds, now.leaderIds),
+      mergeLists(first.leaderIds, leaderIds, now.leaderIds).filter(id => !isRemoved(id)),
     )
     const body = { name: now.name, hubId: now.hubId, ...draft.changesOf(own), ...people }
     return answered(api.PUT('/api/v3/team/{id}', { ...path(now._id), body }))
