@@ -221,8 +221,20 @@ const probesOf = (server: { url: string }): Probe[] => [
   ],
 ]
 
-/** Operations that show other places, or the same to those only who see every hub. */
-const OTHERS = ['/user/{id}/rejections', '/webhook/{id}/deliveries', '/tasks', '/task/{id}']
+/**
+ * Operations that show other places, or the same to those only who see every hub. Messages of a connection are seen by
+ * its own hub (test/ingest/tracker-connections.test.ts); those of a profile were pasted by somebody.
+ */
+const OTHERS = [
+  '/user/{id}/rejections',
+  '/webhook/{id}/deliveries',
+  '/tasks',
+  '/task/{id}',
+  '/connection/{id}/messages',
+  '/connection/{id}/unknown',
+  '/tracker-profiles',
+  '/tracker-profile/{id}',
+]
 
 /** The test sets times of mounts in the database beside the server, which PGlite does not allow. */
 describe.runIf(usualKind() === 'postgres')(

@@ -164,6 +164,19 @@ describe('A connection for trackers', () => {
     expect((await client.post(`/connection/${own._id}/adopt`, { references: ['any'] })).status).toBe(403)
   })
 
+  it('shows no position to a role that sees the connection and no positions', async () => {
+    const connection = await addConnection(owner, { kind: 'http' })
+    await send(connection, traccarFix('hidden', Date.now()), bearer(connection))
+    await until('it is counted', async () => (await readConnection(owner, connection)).counts.messages === 1)
+    const permissionDetails = [{ permissionName: 'view/connection' }]
+    const role = await owner.post('/role', { name: 'Network', permissionDetails })
+    const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    const { body: messages } = await client.get(`/connection/${connection._id}/messages`)
+    expect(messages.data).toMatchObject([{ payload: null, query: null, outcome: { points: 0 } }])
+    const { body: unknown } = await client.get(`/connection/${connection._id}/unknown`)
+    expect(unknown.data).toMatchObject([{ reference: 'hidden', messages: 1, lastPoint: null }])
+  })
+
   it('holds up no native device with 10,000 messages of 5,000 unknown references', async () => {
     const connection = await addConnection(owner, { kind: 'mqtt' })
     const gateway = await connectGateway(server, connection)

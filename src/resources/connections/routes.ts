@@ -129,7 +129,8 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
       const { _id } = await getConnection(tx, params.id, caller)
       return listUnknown(tx, _id)
     })
-    return listedWhole(references)
+    const shown = references.map(one => (seesPositions(caller) ? one : { ...one, lastPoint: null }))
+    return listedWhole(shown)
   })
 
   app.post('/connection/:id/adopt', operations.adopt, async ({ body, caller, params }) => {
@@ -155,9 +156,13 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
       const { _id } = await getConnection(tx, params.id, caller)
       return listMessages(tx, _id)
     })
-    return listedWhole(messages)
+    const shown = messages.map(one => (seesPositions(caller) ? one : { ...one, payload: null, query: null }))
+    return listedWhole(shown)
   })
 }
+
+/** Messages and last points hold positions, also of devices of other hubs. */
+const seesPositions = ({ permissionDetails }: Caller) => scopeOf(permissionDetails, 'view/location') === 'all'
 
 const getConnection = async (tx: Queryable, id: string, caller?: Caller) =>
   found('connection', await findConnection(tx, id, caller?.hubIds ?? null))

@@ -170,7 +170,7 @@ const unknownReference = z.object({
   reference: text('70B3D57ED0000001'),
   messages: z.int(),
   lastMessageAt: z.date(),
-  lastPoint: point.nullable(),
+  lastPoint: point.nullable().describe('Null without `view/location` of all'),
 })
 const adopted = z.object({
   reference: text('70B3D57ED0000001'),
@@ -183,7 +183,9 @@ const message = z.object({
   topic: text('v3/app@tenant/devices/eui-1/up').nullable(),
   clientId: text('bridge').nullable(),
   query: z.record(z.string(), z.unknown()).nullable(),
-  payload: text('{"lat": 52.52}').describe('As it came, its first 8 KiB'),
+  payload: text('{"lat": 52.52}')
+    .nullable()
+    .describe('As it came, its first 8 KiB; null, as `query`, without `view/location` of all'),
   isCut: z.boolean().describe('Whether the payload was longer'),
   outcome: z.object({
     points: z.int(),
