@@ -179,8 +179,8 @@ describe('The audit log', () => {
             spec['x-permission'] ?? '',
           ) &&
           path.startsWith('/api/v3/') &&
-          // It only shows a preview.
-          !path.endsWith('/preview'),
+          // These only show a preview or a draft.
+          !/\/(preview|suggest)$/.test(path),
       )
       const total = async () => (await owner.get('/audit-log?limit=1')).body.pagination.total as number
       const silent: string[] = []
