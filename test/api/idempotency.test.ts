@@ -141,7 +141,7 @@ describe('An Idempotency-Key', () => {
     )
     expect(posts.length).toBeGreaterThan(20)
     // Repeated points are the same points, and apps know no key.
-    const apps = ['osmand', 'overland', 'owntracks'].map(app => `/api/v3/ingest/${app}`)
+    const apps = ['connection/{id}', 'osmand', 'overland', 'owntracks'].map(app => `/api/v3/ingest/${app}`)
     expect(without.map(({ path }) => path).sort()).toEqual(['/api/v3/auth/login', ...apps])
   })
 
