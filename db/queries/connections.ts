@@ -126,11 +126,16 @@ export async function updateConnection(
     .update(connections)
     .set({ ...change, updatedAt: sql`now()` })
     .where(eq(connections.id, id))
-  // What went wrong before says nothing about the new settings.
-  await tx.query(
-    `UPDATE connection_states SET state = 'connecting', last_error = NULL WHERE connection_id = $1`,
-    [id],
+  // What went wrong before says nothing about new settings. Others leave the open connection as it is.
+  const isOpenedAnew = ['broker', 'secrets', 'builtInProfile', 'ownProfile', 'isActive'].some(
+    name => name in change,
   )
+  if (isOpenedAnew) {
+    await tx.query(
+      `UPDATE connection_states SET state = 'connecting', last_error = NULL WHERE connection_id = $1`,
+      [id],
+    )
+  }
   await tell(tx, organizationId, id)
 }
 

@@ -99,6 +99,8 @@ export async function closeOrganization(tx: Queryable, organizationId: string): 
   await tx.query(`UPDATE devices SET deleted_at = now() WHERE organization_id = $1 AND deleted_at IS NULL`, [
     organizationId,
   ])
+  await tx.query('UPDATE connections SET is_active = false WHERE organization_id = $1', [organizationId])
+  await tx.query('DELETE FROM device_references WHERE organization_id = $1', [organizationId])
   await notify(tx, { kind: 'organization', organizationId })
 }
 

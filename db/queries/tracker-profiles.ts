@@ -23,7 +23,12 @@ export function listTrackerProfiles(
   tx: Queryable,
   builtIn: readonly { _id: string; name: string }[],
   page: PageRequest,
+  /** The built-in ones that are asked for by their identifiers, which are no UUIDs. */
+  asked: readonly string[],
 ): Promise<Page<ListedProfile>> {
+  const places = builtIn.flatMap(({ _id }, at) =>
+    asked.includes(_id) ? String(at + 1).padStart(32, '0') : [],
+  )
   return readPage(
     tx,
     {
@@ -41,7 +46,7 @@ export function listTrackerProfiles(
       sorts: TRACKER_PROFILE_SORTS,
       search: ['p.name'],
     },
-    page,
+    { ...page, ids: page.ids && [...page.ids, ...places] },
   )
 }
 

@@ -13,6 +13,7 @@ import type { ConnectionCredential } from '../identity/authenticate.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics, Protocol } from '../metrics.ts'
 import type { ReadMessage, TrackerMessage } from '../profiles/profile.ts'
+import { readMessage } from '../profiles/read-message.ts'
 import type { TrackerConnection } from './connection.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { createReferences } from './references.ts'
@@ -133,7 +134,8 @@ export function createIntake(options: {
 
     read(connection, message) {
       const receivedAt = timeOfDay()
-      return { message, receivedAt, read: connection.profile.reader?.read(message, receivedAt) ?? UNREAD }
+      const { reader } = connection.profile
+      return { message, receivedAt, read: reader ? readMessage(reader, message, receivedAt) : UNREAD }
     },
 
     async store(connection, taken, sender, protocol) {
@@ -152,7 +154,7 @@ export function createIntake(options: {
       let late: Outcomes = NO_OUTCOMES
       if (unknown.size > 0) {
         const kept = [...unknown.values()].map(one => one.kept)
-        const found = await untilThere(sender, () => unknowns.keep(connection, kept))
+        const found = await untilThere(sender, () => unknowns.keep(connection, kept, sender))
         const entries = [...unknown].flatMap(([folded, waiting]) => settle(waiting, found.get(folded)))
         late = await append(connection, entries, found.values(), sender, protocol)
       }

@@ -3,6 +3,7 @@ import { withDemand } from '../../db/demand.ts'
 import { isDuplicate, isTransient } from '../../db/errors.ts'
 import type { ReferencedDevice } from '../../db/queries/device-references.ts'
 import { keepUnknown, type UnknownReference } from '../../db/queries/unknown-references.ts'
+import { createSemaphore } from '../../fair/semaphore.ts'
 import { type ConnectionCredential, createDeviceKey } from '../identity/authenticate.ts'
 
 /** Keeps what comes from references that no device has, or creates their devices. */
@@ -11,6 +12,7 @@ export interface Unknowns {
   keep(
     connection: ConnectionCredential,
     references: readonly UnknownReference[],
+    sender: { readonly ended: boolean },
   ): Promise<ReadonlyMap<string, ReferencedDevice>>
 }
 
@@ -20,15 +22,22 @@ export interface Unknowns {
  */
 const TOGETHER = 100
 const ATTEMPTS = 5
+/** Messages of an organization that wait for their turn; each holds its payload. */
+const MAX_WAITING = 200
+const WAIT_MS = 60_000
 
 export function createUnknowns(db: Database): Unknowns {
   // One transaction at a time, so that unknown references of many connections hold up neither points nor requests.
-  let last: Promise<unknown> = Promise.resolve()
+  // Organizations take turns, and one whose line is full is told to send again.
+  const turns = createSemaphore({ max: 1, maxPerRoot: 1, maxWaiting: MAX_WAITING, waitMs: WAIT_MS })
 
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = last.then(work, work)
-    last = done.catch(() => {})
-    return done
+  async function inTurn<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    const end = await turns.acquire(owner)
+    try {
+      return await work()
+    } finally {
+      end()
+    }
   }
 
   async function keepSome(
@@ -52,11 +61,15 @@ export function createUnknowns(db: Database): Unknowns {
   }
 
   return {
-    async keep(connection, references) {
+    async keep(connection, references, sender) {
       const known = new Map<string, ReferencedDevice>()
       for (let from = 0; from < references.length; from += TOGETHER) {
         const some = references.slice(from, from + TOGETHER)
-        const found = await inTurn(() => keepSome(connection, some))
+        const found = await inTurn(connection.organizationId, async () => {
+          // Nobody waits for the answer any more.
+          if (sender.ended) throw new Error('The sender has gone')
+          return keepSome(connection, some)
+        })
         for (const [folded, device] of found) known.set(folded, device)
       }
       return known

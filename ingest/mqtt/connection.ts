@@ -313,8 +313,13 @@ export class Connection implements Watched {
     if (!publisher || !will) return
     this.#will = undefined
     if (this.#hasDisconnect || this.#services.log.full) return
-    if (publisher.kind === 'connection') takeWill(this.#services, publisher, this.client, will)
-    else publishWill(this.#services, this.#senderOf(publisher), will)
+    try {
+      if (publisher.kind === 'connection') takeWill(this.#services, publisher, this.client, will)
+      else publishWill(this.#services, this.#senderOf(publisher), will)
+    } catch (error) {
+      // It runs at the end of a socket, where nobody else catches it.
+      this.#services.onError(error, 'publishing a will')
+    }
   }
 
   /** Handles the end of the connection; bytes of the client may still be unread. */

@@ -89,6 +89,8 @@ function readContext({ certFile, keyFile }: TlsFiles): SecureContext {
     cert: readFileSync(certFile),
     key: readFileSync(keyFile),
     minVersion: 'TLSv1.2',
+    // Where certificates of clients are asked for, OpenSSL resumes no session without a name for them.
+    sessionIdContext: 'fieldline',
   })
 }
 

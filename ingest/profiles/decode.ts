@@ -1,6 +1,7 @@
 import type { Entry } from '../../stream/point.ts'
 import { type Arrival, rejectPayload, validate } from '../decode.ts'
 import type { ProfileReader, TrackerMessage } from './profile.ts'
+import { readMessage } from './read-message.ts'
 
 /**
  * Decodes a message of a tracker that is known by its credential: all its positions are the tracker's, whatever
@@ -8,7 +9,7 @@ import type { ProfileReader, TrackerMessage } from './profile.ts'
  */
 export function decodeTracker(reader: ProfileReader, message: TrackerMessage, arrival: Arrival): Entry[] {
   if (message.payload.length === 0 && !message.query) return []
-  const { positions, unreadable } = reader.read(message, arrival.receivedAt)
+  const { positions, unreadable } = readMessage(reader, message, arrival.receivedAt)
   if (unreadable) return [rejectPayload(unreadable, message.payload, arrival)]
   return positions.map(({ value, fix, index }) => validate(value, fix, arrival, index))
 }

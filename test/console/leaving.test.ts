@@ -146,14 +146,14 @@ describe('Unsaved input', () => {
     await page.route('**/auth/switch-organization', route =>
       route.fulfill({
         status: 503,
-        json: { status: false, message: 'The database is away.', requestId: 'x' },
+        json: { status: false, code: 'unavailable', message: 'The database is away.', requestId: 'x' },
       }),
     )
     await page.getByRole('heading', { name: 'Teams' }).waitFor()
     await go(page, 'switch to')
     await page
       .getByRole('status')
-      .getByText('You are still in this organization. The database is away.')
+      .getByText('You are still in this organization. The server is busy. Try again.')
       .waitFor()
     await page.getByRole('status').getByRole('button', { name: 'Close' }).click()
     await page.getByText('You are still in this organization').waitFor({ state: 'detached' })

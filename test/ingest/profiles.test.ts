@@ -102,6 +102,41 @@ describe('A tracker with a format of its own, over MQTT with its own key', () =>
     client.end(true)
   })
 
+  it('ends nothing by a message that no reader expects, as a will either', async () => {
+    const device = await addTracker(owner, 'ttn')
+    const topic = 'v3/a@b/devices/c/up'
+    const odd = [
+      { latitude: 1, longitude: 2, fix: { toString: 1 } },
+      { latitude: 1, longitude: 2, fix: JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) },
+      { latitude: { valueOf: 1 }, longitude: { toString: null } },
+    ].map(decoded_payload =>
+      JSON.stringify({ end_device_ids: { device_id: 'c' }, uplink_message: { decoded_payload } }),
+    )
+    const client = await connectDevice(server, device)
+    for (const payload of odd) await client.publishAsync(topic, payload, { qos: 1 })
+    await client.endAsync()
+    for (const payload of odd) {
+      const will = { topic, payload: Buffer.from(payload), qos: 1 as const, retain: false }
+      const willing = await connectDevice(server, device, { will })
+      willing.stream.destroy()
+      willing.end(true)
+    }
+    // The server is there, and takes what comes next.
+    const next = await connectDevice(server, device)
+    await next.publishAsync(topic, odd[0] as string, { qos: 1 })
+    await next.endAsync()
+  })
+
+  it('has no unit for its time that every object has', async () => {
+    const profile = profileOf('pallets/+', '$.payload.y')
+    const timestamp = plain('$.payload.t', { unit: 'valueOf' })
+    const answer = await owner.post('/tracker-profile', {
+      ...profile,
+      fields: { ...profile.fields, timestamp },
+    })
+    expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, 'fields.timestamp.unit'])
+  })
+
   it('without a profile may not use a profile’s topics, and with one has a will there', async () => {
     const device = await addTracker(owner, null)
     const client = await connectDevice(server, device)

@@ -171,6 +171,12 @@ describe('A connection for trackers', () => {
     const permissionDetails = [{ permissionName: 'view/connection' }]
     const role = await owner.post('/role', { name: 'Network', permissionDetails })
     const { client } = await addPerson(server, owner, { roleId: role.body.data._id })
+    // Somebody of one hub sees the positions of that hub alone.
+    const hubId = [await addHub(owner, 'Of one')]
+    const bound = [...permissionDetails, { permissionName: 'view/location' }]
+    const ofHub = await owner.post('/role', { name: 'Network of a hub', permissionDetails: bound })
+    const local = (await addPerson(server, owner, { roleId: ofHub.body.data._id, hubId })).client
+    expect((await local.get(`/connection/${connection._id}/messages`)).body.data[0].payload).toBeNull()
     const { body: messages } = await client.get(`/connection/${connection._id}/messages`)
     expect(messages.data).toMatchObject([{ payload: null, query: null, outcome: { points: 0 } }])
     const { body: unknown } = await client.get(`/connection/${connection._id}/unknown`)

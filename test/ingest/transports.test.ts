@@ -92,6 +92,20 @@ describe('MQTT over TLS and WebSocket', () => {
     client.end()
   })
 
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('a client resumes its session of %s', async version => {
+    const first = connectTls({
+      ...{ port: tlsPort, host: '127.0.0.1', rejectUnauthorized: false },
+      ...{ minVersion: version, maxVersion: version },
+    })
+    const session = await new Promise<Buffer>((done, fail) => {
+      first.once('error', fail).once('session', done)
+    })
+    first.destroy()
+    const again = await handshake({ minVersion: version, maxVersion: version, session })
+    expect(again.isSessionReused()).toBe(true)
+    again.destroy()
+  })
+
   it('a client that speaks no TLS to the TLS port, or breaks off in the handshake, harms nobody', async () => {
     const plain = openRaw(tlsPort)
     plain.send(connectPacket({ clientId: 'plain', username: device.id, password: device.key }))

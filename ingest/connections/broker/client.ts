@@ -277,7 +277,7 @@ export class BrokerClient {
   #signIn(bytes: Buffer): void {
     // A broker of version 3.1.1 answers a CONNECT of version 5 in its own way, with two bytes.
     const isOlder = bytes.length === 4
-    const code = bytes[3] ?? 0
+    const code = isOlder ? (bytes[3] ?? 0) : readReason(bytes)
     if (code !== 0) throw refusal(code, isOlder && this.#version === 5 && code < 0x80 ? 4 : this.#version)
     this.#isSignedIn = true
     this.#expect('The broker does not answer the subscription.')
@@ -379,4 +379,11 @@ export class BrokerClient {
     if (answers.length > 0) this.#stream.write(answers)
     this.#updateReading()
   }
+}
+
+/** The reason code of a CONNACK, which follows the flags after a length of one to four bytes. [MQTT 5, 3.2.2] */
+function readReason(bytes: Buffer): number {
+  let at = 1
+  while (((bytes[at] ?? 0) & 128) !== 0 && at < 4) at++
+  return bytes[at + 2] ?? 0
 }

@@ -54,9 +54,10 @@ const VALID = [
     'validposition',
   ],
 ]
-const isTrue = (value: unknown) => value === true || value === 1 || /^(true|yes|1)$/i.test(String(value))
+const isWord = (value: unknown, form: RegExp) => typeof value === 'string' && form.test(value)
+const isTrue = (value: unknown) => value === true || value === 1 || isWord(value, /^(true|yes|1)$/i)
 const isFalse = (value: unknown) =>
-  value === false || value === 0 || /^(false|no|0|none|invalid)$/i.test(String(value))
+  value === false || value === 0 || isWord(value, /^(false|no|0|none|invalid)$/i)
 
 const NAMES = {
   speedKmh: ['speedkmh', 'speedkmph', 'speedkph', 'kmh', 'kph', 'gpsspeedkmh'],

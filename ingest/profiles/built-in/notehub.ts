@@ -21,7 +21,8 @@ function readEvent(event: Fields): Read {
   if (typeof event.device !== 'string')
     return new NoPoint('bad-shape', 'An event of Notehub names its device.')
   if (event.best_lat === undefined && event.best_lon === undefined) return NO_POSITION
-  if (!OF_THE_DEVICE.includes(String(event.best_location_type))) return 'The place is that of a radio mast.'
+  if (!OF_THE_DEVICE.some(type => type === event.best_location_type))
+    return 'The place is that of a radio mast.'
   // Notehub leaves out a value that is 0.
   const place = readPlace(event.best_lat ?? 0, event.best_lon ?? 0)
   if (typeof place === 'string') return place

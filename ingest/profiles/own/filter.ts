@@ -28,7 +28,10 @@ export function compileFilter(expression: Expression, compileQuery: CompileQuery
   if (expression instanceof LogicalExpression) return compileFilter(expression.expression, compileQuery)
   if (expression instanceof PrefixExpression) {
     const inner = compileFilter(expression.right, compileQuery)
-    return (value, context) => !inner(value, context)
+    return (value, context) => {
+      context.take(1)
+      return !inner(value, context)
+    }
   }
   if (expression instanceof RelativeQuery) {
     const find = compileQuery(expression.path.segments)

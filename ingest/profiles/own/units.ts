@@ -57,7 +57,8 @@ const TIMES: { readonly [unit: string]: Convert } = {
 export function compileUnit(field: string, unit: string | null): Convert {
   if (field === 'timestamp') {
     if (unit === null) return value => readNumber(value) ?? value
-    return TIMES[unit] ?? compilePattern(unit)
+    const known = Object.hasOwn(TIMES, unit) ? TIMES[unit] : undefined
+    return known ?? compilePattern(unit)
   }
   const units = UNITS[field]
   if (!units) {

@@ -5,6 +5,7 @@ import { BUILT_IN } from '../built-in/table.ts'
 import { readNumber } from '../numbers.ts'
 import { readPayload } from '../payload.ts'
 import type { BuiltInProfile, TrackerMessage } from '../profile.ts'
+import { readMessage } from '../read-message.ts'
 import { draftProfile } from './draft.ts'
 
 export interface Suggestion {
@@ -52,7 +53,7 @@ function countPositions(
 ): number | null {
   if (message.topic !== null && !matches(profile.topic, message.topic)) return null
   if (!(SIGNS[id]?.(message) ?? true)) return null
-  const { positions, unreadable } = profile.read(message, receivedAt)
+  const { positions, unreadable } = readMessage(profile, message, receivedAt)
   if (unreadable) return null
   const fixes = positions.map(({ fix }) => fix)
   if (fixes.some(fix => fix instanceof NoPoint || readNumber(fix.lat) === null)) return null

@@ -1,4 +1,5 @@
 import { newId, type Queryable } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import {
   CONNECTION_SORTS,
   type Connection,
@@ -162,7 +163,8 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
 }
 
 /** Messages and last points hold positions, also of devices of other hubs. */
-const seesPositions = ({ permissionDetails }: Caller) => scopeOf(permissionDetails, 'view/location') === 'all'
+const seesPositions = ({ permissionDetails, hubIds }: Caller) =>
+  scopeOf(permissionDetails, 'view/location') === 'all' && hubIds === ALL_HUBS
 
 const getConnection = async (tx: Queryable, id: string, caller?: Caller) =>
   found('connection', await findConnection(tx, id, caller?.hubIds ?? null))

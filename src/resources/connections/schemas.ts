@@ -170,7 +170,7 @@ const unknownReference = z.object({
   reference: text('70B3D57ED0000001'),
   messages: z.int(),
   lastMessageAt: z.date(),
-  lastPoint: point.nullable().describe('Null without `view/location` of all'),
+  lastPoint: point.nullable().describe('Null for whoever does not see the positions of all'),
 })
 const adopted = z.object({
   reference: text('70B3D57ED0000001'),
@@ -185,7 +185,7 @@ const message = z.object({
   query: z.record(z.string(), z.unknown()).nullable(),
   payload: text('{"lat": 52.52}')
     .nullable()
-    .describe('As it came, its first 8 KiB; null, as `query`, without `view/location` of all'),
+    .describe('As it came, its first 8 KiB; null, as `query`, for whoever does not see the positions of all'),
   isCut: z.boolean().describe('Whether the payload was longer'),
   outcome: z.object({
     points: z.int(),

@@ -1,6 +1,7 @@
 import { validateFix } from '../../../ingest/fix.ts'
 import { NoPoint } from '../../../ingest/formats/format.ts'
 import type { ProfileReader, TrackerMessage } from '../../../ingest/profiles/profile.ts'
+import { readMessage } from '../../../ingest/profiles/read-message.ts'
 import type { Point } from '../../../stream/point.ts'
 
 /** A message as a request gives it. */
@@ -26,7 +27,7 @@ export function toMessage({ topic, payload, clientId, query }: GivenMessage): Tr
 
 /** Previews the points and rejections that a profile reads from a message. */
 export function previewMessage(reader: ProfileReader, given: GivenMessage, receivedAt: number) {
-  const { reference, positions, skipped, unreadable } = reader.read(toMessage(given), receivedAt)
+  const { reference, positions, skipped, unreadable } = readMessage(reader, toMessage(given), receivedAt)
   const read = positions.map(({ fix, reference }) => ({
     reference,
     point: fix instanceof NoPoint ? fix : validateFix(fix, 0, receivedAt),

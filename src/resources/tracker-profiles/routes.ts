@@ -28,7 +28,7 @@ export function trackerProfileRoutes(app: App, { db, scheduler }: Services): voi
   app.get('/tracker-profiles', operations.listTrackerProfiles, async ({ caller, query }) => {
     const page = readPageRequest(query, TRACKER_PROFILE_SORTS)
     const profiles = await db.tenant(caller.organizationId, tx =>
-      listTrackerProfiles(tx, listBuiltIn(), page),
+      listTrackerProfiles(tx, listBuiltIn(), page, (query._id ?? '').split(',')),
     )
     const rows = profiles.rows.map(row =>
       row.isBuiltIn ? found('profile', showBuiltIn(row._id)) : showOwn(row),
