@@ -47,7 +47,7 @@ describe('Streets', () => {
     page.on('request', request => asked.push(request.url()))
     await page.goto(`${server.url}/?subject=${van.id}`)
     const panel = page.getByRole('complementary', { name: 'Van 7' })
-    await panel.getByText(/^[\w ]+, Toolangi$/).waitFor()
+    await panel.getByText(/^C\. J\. Dennis Road, Toolangi$/).waitFor()
     // "Main Road" is the street of the village.
     await until('the names of streets are drawn', async () => {
       const letters = await lettersOf(page)

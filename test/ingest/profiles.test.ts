@@ -107,15 +107,17 @@ describe('A tracker with a format of its own, over MQTT with its own key', () =>
     const topic = 'v3/a@b/devices/c/up'
     const odd = [
       { latitude: 1, longitude: 2, fix: { toString: 1 } },
-      { latitude: 1, longitude: 2, fix: JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`) },
       { latitude: { valueOf: 1 }, longitude: { toString: null } },
-    ].map(decoded_payload =>
-      JSON.stringify({ end_device_ids: { device_id: 'c' }, uplink_message: { decoded_payload } }),
+    ].map(payload => JSON.stringify(payload))
+    const deep = `{"latitude":1,"longitude":2,"fix":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
+    const payloads = [...odd, deep].map(
+      payload => `{"end_device_ids":{"device_id":"c"},"uplink_message":{"decoded_payload":${payload}}}`,
     )
     const client = await connectDevice(server, device)
-    for (const payload of odd) await client.publishAsync(topic, payload, { qos: 1 })
+    for (const payload of payloads) await client.publishAsync(topic, payload, { qos: 1 })
     await client.endAsync()
-    for (const payload of odd) {
+    // A CONNECT has no room for the deep one.
+    for (const payload of payloads.slice(0, odd.length)) {
       const will = { topic, payload: Buffer.from(payload), qos: 1 as const, retain: false }
       const willing = await connectDevice(server, device, { will })
       willing.stream.destroy()
@@ -123,7 +125,7 @@ describe('A tracker with a format of its own, over MQTT with its own key', () =>
     }
     // The server is there, and takes what comes next.
     const next = await connectDevice(server, device)
-    await next.publishAsync(topic, odd[0] as string, { qos: 1 })
+    await next.publishAsync(topic, payloads[0] as string, { qos: 1 })
     await next.endAsync()
   })
 

@@ -219,7 +219,13 @@ describe('A live socket', () => {
       expect((await owner.post('/location-history/bulk', { points })).body.data.accepted).toBe(5_000)
     }
     const screens = async () => (await readFigures(server)).get('fieldline_live_screens')
-    const others = (await screens()) ?? Number.NaN
+    let others = Number.NaN
+    await until('the screens of earlier tests have left', async () => {
+      const before = others
+      others = (await screens()) ?? Number.NaN
+      await pause(500)
+      return others === before
+    })
     const slow = await open()
     slow.socket.pause()
     slow.socket.send('{"type":"subscribe"}')
