@@ -3,8 +3,6 @@ import { useState } from 'react'
 import {
   Autocomplete,
   Button,
-  Checkbox,
-  CheckboxGroup,
   Input,
   Label,
   ListBox,
@@ -115,7 +113,7 @@ export function ChooseFound(props: FoundProps) {
   )
 }
 
-function RecordSearch(props: { value?: string; onChange?: (text: string) => void }) {
+export function RecordSearch(props: { value?: string; onChange?: (text: string) => void }) {
   const { map } = useTexts()
   return (
     <SearchField
@@ -128,39 +126,6 @@ function RecordSearch(props: { value?: string; onChange?: (text: string) => void
       <Input placeholder={map.search} maxLength={MAX_SEARCH} />
       <IconButton icon="close" label={map.clear} className="clear" />
     </SearchField>
-  )
-}
-
-/** A field for several records of a kind: the chosen ones first, then those that the search finds. */
-export function ChooseRecords(props: {
-  kind: KindName
-  label: string
-  name: string
-  value: string[]
-  onChange: (ids: string[]) => void
-}) {
-  const { kind, label, name, value, onChange } = props
-  const [text, setText] = useState('')
-  const records = useRecords(kind, useDebounced(text.trim()))
-  /** The records that were chosen when the form opened: a checked record keeps its place. */
-  const [first] = useState(value)
-  const ids = [...new Set([...(text.trim() === '' ? first : []), ...records.map(({ id }) => id)])]
-  return (
-    <CheckboxGroup className="field checks" name={name} value={value} onChange={onChange}>
-      <Label>{label}</Label>
-      <RecordSearch value={text} onChange={setText} />
-      <div>
-        {ids.map(id => (
-          <Checkbox key={id} value={id} className="check">
-            <span className="box">
-              <Icon name="check" />
-            </span>
-            <RecordName kind={kind} id={id} />
-          </Checkbox>
-        ))}
-      </div>
-      <FieldErrorText />
-    </CheckboxGroup>
   )
 }
 

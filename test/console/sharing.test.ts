@@ -320,8 +320,8 @@ describe('Sharing', () => {
       (await weigh(page)).names.some(name => /countries-110m/.test(name)),
     )
     const { bytes, names } = await weigh(page)
-    // The finer outlines load when the page is idle, and are not waited for.
-    const fine = await sizeOf(names.filter(name => /countries-50m/.test(name)))
+    // The finer outlines load when the page is idle, and hints a second after the map: neither is waited for.
+    const fine = await sizeOf(names.filter(name => /countries-50m|sample-data|streets-hint/.test(name)))
     // The page's list does not include the files of threads.
     const threads = await Promise.all(
       [/maplibre-gl-worker-[\w-]+\.js/, /socket-thread-[\w-]+\.js/].map(findFile),

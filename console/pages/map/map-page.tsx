@@ -24,6 +24,19 @@ const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 /** The interval at which the list is sorted again. */
 const SORT_EVERY_MS = 1_000
 
+/** Hints load after the map and its first markers. */
+const HINTS_AFTER_MS = 1_000
+
+function useLater(isOpen: boolean): boolean {
+  const [isLater, setLater] = useState(false)
+  useEffect(() => {
+    if (!isOpen) return setLater(false)
+    const timer = setTimeout(() => setLater(true), HINTS_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [isOpen])
+  return isLater
+}
+
 export function MapPage() {
   const texts = useTexts()
   const locale = useLocale()
@@ -40,6 +53,7 @@ export function MapPage() {
   const [map, setMap] = useState<MapLibre | null>(null)
   const [isSelecting, setSelecting] = useState(false)
   const { fences, isWhole } = useFences()
+  const showsHints = useLater(map !== null) && may('update/organization')
   const area = useMemo(() => findArea(filters.area, fences), [filters.area, fences])
   const isEditing = fence === 'new' || (fence !== null && filters.edit)
 
@@ -107,7 +121,7 @@ export function MapPage() {
         onSelect={select}
         onStep={id => select(id, { isStep: true })}
       >
-        {map && may('update/organization') && (
+        {showsHints && (
           <Suspense>
             <SampleNote />
           </Suspense>
@@ -160,7 +174,7 @@ export function MapPage() {
             if (next !== null) change({ area: next })
           }}
         />
-        {map && may('update/organization') && (
+        {map && showsHints && (
           <Suspense>
             <StreetsHint map={map} />
           </Suspense>

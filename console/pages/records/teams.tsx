@@ -1,6 +1,7 @@
 import { answered, api } from '../../api/client.ts'
 import { useWorkspace } from '../../api/workspace.ts'
-import { ChooseRecord, ChooseRecords, RecordName } from '../../parts/choose-record.tsx'
+import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
+import { ChooseRecords } from '../../parts/choose-records.tsx'
 import { Field } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
