@@ -38,6 +38,16 @@ const attributeOf = (from: Source, payload: object, more: object = {}) =>
   )?.value
 
 describe('A profile of choices', () => {
+  it.each([
+    ['a hundred signs of negation', `${'!'.repeat(100)}(@.x)`],
+    ['twenty-four alternatives', Array(24).fill('@.x').join(' || ')],
+  ])('counts the steps of a filter with %s', (_, condition) => {
+    const costly = choices({ attributes: { value: source(`$.payload.a[?${condition}]`) } })
+    const a = Array.from({ length: 5_000 }, () => ({}))
+    expect(read(costly, { lat: 1, lng: 2, a }).unreadable?.message).toContain('steps')
+    expect(read(costly, { lat: 1, lng: 2, a: a.slice(0, 100) }).unreadable).toBeNull()
+  })
+
   it.each<[string, unknown]>([
     ["$.payload['a.b']['c\\'d']", 1],
     ['$.payload.list[1].v', 20],

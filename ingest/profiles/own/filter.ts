@@ -45,9 +45,11 @@ export function compileFilter(expression: Expression, compileQuery: CompileQuery
   const { left, operator, right } = expression
   if (operator === '&&' || operator === '||') {
     const [first, second] = [compileFilter(left, compileQuery), compileFilter(right, compileQuery)]
-    return operator === '&&'
-      ? (value, context) => first(value, context) && second(value, context)
-      : (value, context) => first(value, context) || second(value, context)
+    return (value, context) => {
+      context.take(1)
+      const holds = first(value, context)
+      return operator === '&&' ? holds && second(value, context) : holds || second(value, context)
+    }
   }
   if (left instanceof RelativeQuery && right instanceof RelativeQuery) {
     throw new Error('A filter compares with constants, not with another value of the message.')
