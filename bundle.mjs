@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -48,3 +49,20 @@ if (!isUpToDate) {
   writeFileSync(stamp, inputs)
   rmSync(draft, { recursive: true, force: true })
 }
+
+// A build without the repository, as in an image, is told the commit.
+function readCommit() {
+  if (process.env.COMMIT) return process.env.COMMIT
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch {
+    return 'unknown'
+  }
+}
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const release = join(OUTPUT, `release.json.${process.pid}`)
+writeFileSync(release, JSON.stringify({ version, commit: readCommit() }))
+renameSync(release, join(OUTPUT, 'release.json'))

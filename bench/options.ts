@@ -18,6 +18,7 @@ export const FIGURES = [
   'export',
   'beside',
   'console',
+  'first-minute',
 ] as const
 export type Figure = (typeof FIGURES)[number]
 

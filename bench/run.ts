@@ -8,6 +8,7 @@ import { benchConsole } from './console.ts'
 import { benchDisk } from './disk.ts'
 import { benchBesideExport, benchExport } from './export.ts'
 import { benchFences } from './fences.ts'
+import { benchFirstMinute } from './first-minute.ts'
 import { benchHistory } from './history.ts'
 import { benchBesideImport, benchImport } from './import.ts'
 import { benchIngest } from './ingest.ts'
@@ -44,6 +45,8 @@ for (const name of options.tiers) {
       rows.push(await benchBesideImport(tier, options), await benchBesideExport(tier, options))
     if (options.figures.includes('console') && name === 'embedded')
       rows.push(...(await benchConsole(tier, options)))
+    if (options.figures.includes('first-minute') && name === 'embedded')
+      rows.push(...(await benchFirstMinute(options)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))
     if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {

@@ -89,7 +89,7 @@ export async function fill(db: Database, size: number, url: string): Promise<Fil
   await insert(system, Math.min(size, OTHERS))
   const filled = await insert(system, size)
   await system.query('ALTER TABLE tasks ENABLE TRIGGER USER')
-  // The indexes take a minute, longer than the service's own connections wait.
+  // A connection without the service's statement timeout: creating the indexes takes a minute.
   const client = new pg.Client(url)
   await client.connect()
   for (const { made } of indexes) await client.query(made)

@@ -1,43 +1,41 @@
-import { forget, keep, onKept, readKept } from './storage.ts'
+import {
+  forgetSession,
+  forgetSessions,
+  keepOpened,
+  keepRenewed,
+  readClaims,
+  readOther,
+  readSession,
+  type Session,
+} from './kept-sessions.ts'
+import { organizationIn } from './organization-address.ts'
+import { onKept } from './storage.ts'
 
-/**
- * The session of the person who is signed in. The token is in the browser's storage, which only scripts of this origin can read, and
- * the page's policy runs no scripts but ours (docs/security.md). It is never in an address or a cookie. All tabs share it.
- */
-export interface Session {
-  token: string
-  expiresAt: number
-  /** The same in every organization of the person. */
-  email?: string
-}
+export { readClaims, type Session } from './kept-sessions.ts'
 
-const KEY = 'fieldline.session'
 const listeners = new Set<() => void>()
 /** Input that is not saved, and secrets that are shown only once, each by the object that holds it. */
 const unsaved = new Map<object, Unsaved>()
 
 interface State {
   current: Session | null
-  /** The current session, also after it has ended. */
-  last: Session | null
   /** See `getHeld`. */
   held: Session | null
   /** See `hasLeft`. */
   hasLeft: boolean
   /** See `hasJustEntered`. */
   hasEntered: boolean
-  /** See `wasMoved`. */
-  wasMoved: boolean
+  /** The organization of this tab, which its address names. Null until somebody signs in. */
+  organization: string | null
 }
 
-const stored = read()
+const named = organizationIn(location.pathname)
 const state: State = {
-  current: stored,
-  last: stored,
+  current: readSession(named),
   held: null,
   hasLeft: false,
   hasEntered: false,
-  wasMoved: false,
+  organization: named,
 }
 
 /** Changes the state, and calls the listeners. */
@@ -46,51 +44,52 @@ function change(fields: Partial<State>): void {
   for (const listener of listeners) listener()
 }
 
-function read(): Session | null {
-  return readKept(KEY, ({ token, expiresAt, email }) => {
-    if (typeof token !== 'string' || typeof expiresAt !== 'number' || expiresAt <= Date.now()) return null
-    const { sub, org } = readClaims({ token })
-    if (typeof sub !== 'string' || typeof org !== 'string') return null
-    return typeof email === 'string' ? { token, expiresAt, email } : { token, expiresAt }
-  })
-}
+const read = (): Session | null => readSession(state.organization)
 
-function set(session: Session | null, isOwn = false): void {
-  const { last } = state
-  const held = heldBeside(session)
-  if (session) {
-    const wasMoved = last !== null && !isOwn && isMove(last, session)
-    change({ current: session, last: session, held, wasMoved, hasLeft: false })
-  } else change({ current: null, held })
-}
-
-/** The session that is held when another one, or none, becomes the current one. */
-function heldBeside(next: Session | null): Session | null {
+function set(session: Session | null): void {
   const { current, held: before, hasLeft } = state
-  if (hasLeft) return null
-  const held = hasUnsaved() ? (current ?? before) : before
-  // Input waits for the person who typed it, who may be in another organization meanwhile.
-  return held && next && !isMove(held, next) ? null : held
+  // Input waits for the person who typed it.
+  const held = hasLeft || session ? null : hasUnsaved() ? (current ?? before) : before
+  change(session ? { current: session, held, hasLeft: false } : { current: null, held })
 }
 
-onKept(KEY, () => {
+onKept('fieldline.session', () => {
   const session = read()
   if (session?.token !== state.current?.token) set(session)
+  // A session in another organization may open the one of this tab.
+  else change({})
 })
 
 export const getSession = (): Session | null => state.current
 
+/** The organization of this tab. */
+export const getOrganization = (): string | null => state.organization
+
+/** Gives a tab whose address names no organization the one of its session. */
+export function adoptOrganization(): void {
+  if (state.organization === null && state.current) state.organization = readClaims(state.current).org
+}
+
+/** The token of a session of this browser in another organization than the one of this tab. */
+export const getOtherToken = (): string | null => readOther(state.organization)?.token ?? null
+
+/** Goes on in the organization of a token that the browser keeps. */
+export function enterOrganization(token: string): void {
+  state.organization = readClaims({ token }).org
+  set(read())
+}
+
+/** Forgets a session in another organization that the server has refused. */
+export function dropOther(token: string): void {
+  forgetSession(token)
+  change({})
+}
+
 /**
  * The session that ended, in another tab or by its expiry, while something was typed and not saved. The input waits, unseen, until
- * the same account signs in again in the same organization, also while the same person is in another organization.
+ * the same account signs in again in the same organization.
  */
 export const getHeld = (): Session | null => state.held
-
-/** Gives up the input that waits. */
-export const discardHeld = (): void => change({ held: null })
-
-/** Whether another tab has switched this one to another organization too. */
-export const wasMoved = (): boolean => state.wasMoved
 
 /** Input that is not saved, or a secret that is shown only once. */
 export type Unsaved = 'typed' | 'shown'
@@ -105,20 +104,10 @@ export function holdUnsaved(kind: Unsaved): () => void {
 export const hasUnsaved = (kind?: Unsaved): boolean =>
   kind === undefined ? unsaved.size > 0 : [...unsaved.values()].includes(kind)
 
-/** Reads the account and the organization of a token. Throws when the token is no JWT. */
-export function readClaims({ token }: Pick<Session, 'token'>): { sub: string; org: string; jti: string } {
-  const [, claims] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? []
-  return JSON.parse(atob((claims as string).replaceAll('-', '+').replaceAll('_', '/')))
-}
-
 export function accountOf(session: Session): string {
   const { sub, org } = readClaims(session)
   return `${org}/${sub}`
 }
-
-/** Whether both are sessions of the same person in different organizations. */
-const isMove = (from: Session, to: Session): boolean =>
-  from.email !== undefined && from.email === to.email && readClaims(from).org !== readClaims(to).org
 
 export function onSession(listener: () => void): () => void {
   listeners.add(listener)
@@ -136,14 +125,16 @@ export function hasJustEntered(): boolean {
 export const hasLeft = (): boolean => state.hasLeft
 
 /**
- * Ends the session in this browser at once, whether or not the server can be reached. The server revokes it as soon as the request
- * arrives, also from a page that is closed meanwhile; otherwise the session expires within hours.
+ * Signs out: ends every session of this browser at once, in all tabs, whether or not the server can be reached. The server revokes
+ * them as soon as the request arrives, also from a page that is closed meanwhile; otherwise they expire within hours.
  */
 export function leaveSession(token: string): void {
   state.hasLeft = true
-  if (read()?.token === token) forget(KEY)
+  state.organization = null
+  const others = forgetSessions().filter(one => one !== token)
   endSession(token)
-  void revoke(token)
+  change({})
+  void revoke(token).then(() => Promise.all(others.map(revoke)))
 }
 
 const REVOKE_RETRIES_MS = [2_000, 10_000, 60_000]
@@ -161,20 +152,21 @@ async function revoke(token: string): Promise<void> {
 }
 
 /**
- * Expects the end of the session while the person switches to another organization: the server ends it then, and the live socket
- * may learn so before the answer arrives. The address is not kept, as the other organization has no such record.
+ * Expects the end of the session while the person creates an organization: the server ends it then, and the live socket may learn so
+ * before the answer arrives.
  */
 export function expectEnd(isExpected: boolean): void {
   state.hasLeft = isExpected
 }
 
-/** Takes the answer to signing in, to switching and to creating an organization. */
+/** Takes the answer to signing in, and to opening and creating an organization. */
 export function startSession(answer: { token: string; expires_in: number; data: { email: string } }): void {
   const { token, expires_in, data } = answer
   const session = { token, expiresAt: Date.now() + expires_in * 1_000, email: data.email }
-  keep(KEY, session)
+  keepOpened(session)
   state.hasEntered = true
-  set(session, true)
+  state.organization = readClaims(session).org
+  set(session)
 }
 
 /** Takes the new token of a session that was renewed. */
@@ -182,8 +174,8 @@ export function renewSession(token: string, answer: { token: string; expires_in:
   const { current } = state
   if (current?.token !== token) return
   const session = { ...current, token: answer.token, expiresAt: Date.now() + answer.expires_in * 1_000 }
-  keep(KEY, session)
-  set(session, true)
+  keepRenewed(token, session)
+  set(session)
 }
 
 /**

@@ -30,9 +30,18 @@ export function forget(key: string): void {
   } catch {}
 }
 
-/** Calls the listener when another tab writes this key, or clears the storage. */
+/** The keys that begin with this one. */
+export function keysFrom(key: string): string[] {
+  try {
+    return Object.keys(localStorage).filter(one => one.startsWith(key))
+  } catch {
+    return []
+  }
+}
+
+/** Calls the listener when another tab writes this key or one that begins with it, or clears the storage. */
 export function onKept(key: string, listener: () => void): void {
   window.addEventListener('storage', event => {
-    if (event.key === key || event.key === null) listener()
+    if (event.key === null || event.key.startsWith(key)) listener()
   })
 }

@@ -3,6 +3,8 @@ import { KINDS, type PageKind } from './kinds.ts'
 /** Builds every address of the console. */
 export const urls = {
   map: '/',
+  /** The map around a place. */
+  mapAt: (lat: number, lng: number, zoom: number) => `/#${zoom}/${lat.toFixed(5)}/${lng.toFixed(5)}`,
   /** The page of a kind of records. */
   list: (kind: PageKind) => `/${kind}`,
   newRecord: (kind: PageKind) => `/${kind}/new`,
@@ -23,9 +25,20 @@ export const urls = {
   /** A geofence on the map; `new` draws one. */
   fence: (fenceId: string): string => `/?fence=${fenceId}`,
   signIn: (next: string) => (next === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`),
+  /** The token stands behind the #, which a browser sends to no server. */
+  invitation: (token: string) => `/invitation#${token}`,
+  forgotPassword: '/forgot-password',
+  register: '/register',
+  schedules: '/schedules',
+  imports: '/imports',
   links: '/links',
   rejections: '/rejections',
   rejectionsOf: (deviceId: string) => `/rejections?device=${deviceId}`,
+  /** How the server is doing. */
+  server: '/server',
+  settings: '/settings',
+  /** A section of the settings, and one record in it. */
+  settingsOf: (section: string, id = '') => `/settings/${section}${id && `/${id}`}`,
   interface: '/api/v3/docs',
 }
 

@@ -5,6 +5,7 @@ import type { BulkSize, CopyIn, Driver, Hold, Statement } from './drivers/driver
 import { openPglite } from './drivers/pglite.ts'
 import { openPostgres } from './drivers/postgres.ts'
 import { isUuid } from './ids.ts'
+import type { Secret } from './secret.ts'
 
 // Re-exported for code that has a database anyway; threads without one load only `ids.ts`.
 export { isUuid, newId } from './ids.ts'
@@ -27,6 +28,8 @@ export type ChangeEvent =
   /** The device is read by another profile, or the profile has changed. */
   | { kind: 'device-profile'; deviceId: string; organizationId: string }
   | { kind: 'tracker-profile'; profileId: string; organizationId: string }
+  /** The device has commands to be handed over. */
+  | { kind: 'command'; deviceId: string; organizationId: string }
   /** The organization was deleted, so its open connections end. */
   | { kind: 'organization'; organizationId: string }
   | { kind: 'visibility'; organizationId: string }
@@ -79,6 +82,11 @@ export interface Database {
    * the others.
    */
   onChange(listener: (event: ChangeEvent) => void): () => void
+  /**
+   * Resolves once every later change is heard. Whoever keeps a copy of the database reads it afterwards: a change between
+   * the reading and the hearing would be missed.
+   */
+  hearChanges(): Promise<void>
   close(): Promise<void>
 }
 
@@ -94,9 +102,9 @@ const BY_INDEX = 'SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off'
 
 export interface DatabaseOptions {
   /** The URL of PostgreSQL; without it PGlite keeps its files in `directory`. */
-  url?: string
+  url?: string | Secret
   /** For LISTEN and migrations if `url` is a pooler in transaction mode. */
-  directUrl?: string
+  directUrl?: string | Secret
   directory: string
   /** The number of files that PGlite keeps open. */
   maxFiles?: number
@@ -125,7 +133,7 @@ export function createDatabase(
   onError: DatabaseOptions['onError'],
 ): Database & { driver: Driver } {
   const listeners = new Set<(event: ChangeEvent) => void>()
-  let listening = false
+  let hearing: Promise<void> | undefined
   const emit = (event: ChangeEvent) => {
     for (const listener of listeners) {
       try {
@@ -139,6 +147,11 @@ export function createDatabase(
     const event = readChange(payload)
     if (event) emit(event)
     else onError(new Error(`Not one of ours: ${payload.slice(0, 100)}`), 'reading a notification, ignored')
+  }
+
+  const hearChanges = () => {
+    hearing ??= driver.listen(CHANNEL, hear, () => emit({ kind: 'resync' }))
+    return hearing
   }
 
   // On PGlite, a statement outside the open transaction of the same async context would wait for itself; it fails at
@@ -188,12 +201,10 @@ export function createDatabase(
     }),
     onChange(listener) {
       listeners.add(listener)
-      if (!listening) {
-        listening = true
-        driver.listen(CHANNEL, hear, () => emit({ kind: 'resync' }))
-      }
+      void hearChanges()
       return () => listeners.delete(listener)
     },
+    hearChanges,
     close: () => driver.close(),
   }
 }
@@ -232,6 +243,7 @@ const FIELDS: { [Kind in ChangeEvent['kind']]: readonly string[] } = {
   device: ['deviceId', 'organizationId'],
   connection: ['connectionId', 'organizationId'],
   'device-profile': ['deviceId', 'organizationId'],
+  command: ['deviceId', 'organizationId'],
   'tracker-profile': ['profileId', 'organizationId'],
   organization: ['organizationId'],
   visibility: ['organizationId'],

@@ -31,6 +31,11 @@ export function isMissingPartition(error: unknown): boolean {
   return true
 }
 
+/** Whether the disk of the database has no room. */
+export function isDiskFull(error: unknown): boolean {
+  return sqlState(error) === '53100'
+}
+
 /** Whether the same transaction may succeed if it is repeated at once: serialization failure, deadlock. */
 export function isTransient(error: unknown): boolean {
   const state = sqlState(error)
@@ -53,14 +58,14 @@ const AWAY_CODES = new Set([
 ])
 
 /**
- * Whether the database is unavailable, rather than rejecting the statement: no connection (class 08), too many
- * connections or no resources (53), shutting down or starting up (57P), read-only after a failover (25006), or a socket
- * error.
+ * Whether the database is unavailable, rather than rejecting the statement: no connection (class 08), no permission to
+ * connect (28: its password is being changed), too many connections or no resources (53), shutting down or starting up
+ * (57P), read-only after a failover (25006), or a socket error.
  */
 export function isAway(error: unknown): boolean {
   if (hasCause(error, AwayError) || isBusy(error)) return true
   const state = sqlState(error)
-  if (state) return /^(08|53|57P|25006)/.test(state)
+  if (state) return /^(08|28|53|57P|25006)/.test(state)
   for (let current = error; current instanceof Error; current = current.cause) {
     const { code } = current as { code?: unknown }
     if (typeof code === 'string' && AWAY_CODES.has(code)) return true
@@ -75,6 +80,11 @@ export function isAway(error: unknown): boolean {
     if (current instanceof AggregateError && current.errors.some(isAway)) return true
   }
   return false
+}
+
+/** Whether the database does not let this user in: wrong at a start, and for a moment while its password is changed. */
+export function isRefused(error: unknown): boolean {
+  return sqlState(error)?.startsWith('28') === true
 }
 
 /** Whether the process itself is overloaded: no turn came in time (fair/semaphore.ts). */

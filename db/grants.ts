@@ -18,6 +18,9 @@ export function scopesOf(permission: string): readonly PermissionDetail['scope']
   return OWNED_RESOURCES.test(permission) && !MADE_FOR_ALL.test(permission) ? SCOPES : ['all']
 }
 
+/** Whether a permission may be limited to some data types. */
+export const isPerDataType = (permission: string): boolean => PER_DATA_TYPE.test(permission)
+
 /** The reason why a permission is not valid, with its place in it; null if it is valid. */
 export function faultOf(detail: PermissionDetail): { path: string; message: string } | null {
   const { permissionName, scope = 'all', dataTypes } = detail
@@ -25,7 +28,7 @@ export function faultOf(detail: PermissionDetail): { path: string; message: stri
     return { path: 'scope', message: `${permissionName} holds for everything or not at all: scope all.` }
   }
   if (dataTypes === undefined) return null
-  if (!PER_DATA_TYPE.test(permissionName)) {
+  if (!isPerDataType(permissionName)) {
     return { path: 'dataTypes', message: `${permissionName} does not hold for single data types.` }
   }
   if (!Array.isArray(dataTypes) || dataTypes.length === 0) {

@@ -23,6 +23,10 @@ export function hubConditions(
 export const isInVisibleHub = (hubId: string | null, visible: VisibleHubs): boolean =>
   visible === ALL_HUBS || hubId === null || visible.includes(hubId)
 
+/** Whether each of these hubs is visible: whoever works in fewer hubs does not act for who works in them. */
+export const areVisibleHubs = (hubIds: readonly string[], visible: VisibleHubs): boolean =>
+  hubIds.every(hubId => isInVisibleHub(hubId, visible))
+
 /** The visible ones among these records. */
 export async function listVisibleIds(
   tx: Queryable,

@@ -30,6 +30,15 @@ export async function tryLockSession(
   return rows[0]?.locked === true
 }
 
+/** Takes the lock until the transaction ends. Returns false if another session holds it. */
+export async function tryLockUntilCommit(
+  tx: { query: Query<{ locked: boolean }[]> },
+  lock: keyof typeof LOCKS,
+): Promise<boolean> {
+  const [row] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS locked', [LOCKS[lock]])
+  return row?.locked === true
+}
+
 /** Waits for a lock and holds it until the transaction ends. */
 export async function lockUntilCommit(
   tx: { query: Query<unknown> },

@@ -2,18 +2,16 @@ import type { Database, Queryable } from './client.ts'
 import { isLockTimeout } from './errors.ts'
 import { lockUntilCommit } from './locks.ts'
 import { lookAtClock, readClock } from './queries/clock.ts'
+import { retentionMs } from './retention.ts'
 
 /**
- * The partitions of `points`, each a week. TimescaleDB creates its chunks itself. Elsewhere, partitions from a year
- * back to a month ahead are created before they are needed, since creating one beside a slow reader blocks inserts.
+ * The partitions of `points`, each a week. TimescaleDB creates its chunks itself. Elsewhere, partitions from the
+ * end of the retention to a month ahead are created before they are needed, since creating one beside a slow reader blocks inserts.
  */
 const WEEK_MS = 7 * 24 * 3600_000
 /** Monday 1970-01-05, so that a partition is a calendar week. */
 const FIRST_MONDAY_MS = 4 * 24 * 3600_000
 const AHEAD_MS = 30 * 24 * 3600_000
-
-/** How long points are stored; ingest rejects older ones. */
-export const RETENTION_MS = 365 * 24 * 3600_000
 
 export interface Partition {
   name: string
@@ -23,7 +21,7 @@ export interface Partition {
 
 /** The weeks needed at `now`: from that of the oldest acceptable point to a month ahead. */
 export function neededPartitions(now: number): Partition[] {
-  const first = Math.floor((now - RETENTION_MS - FIRST_MONDAY_MS) / WEEK_MS)
+  const first = Math.floor((now - retentionMs() - FIRST_MONDAY_MS) / WEEK_MS)
   const last = Math.floor((now + AHEAD_MS - FIRST_MONDAY_MS) / WEEK_MS)
   return Array.from({ length: last - first + 1 }, (_, index) => describe(first + index))
 }
@@ -93,7 +91,7 @@ export async function dropOldPartitions(db: Database, now?: number): Promise<str
     }
     return dropOldPartitions(db, clock.now)
   }
-  const cutoff = new Date(now - RETENTION_MS)
+  const cutoff = new Date(now - retentionMs())
   return (await isHypertable(db.system)) ? dropChunks(db, cutoff) : dropDetached(db, cutoff)
 }
 

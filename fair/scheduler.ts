@@ -9,8 +9,8 @@ export interface Scheduler {
   /** Whether no work waits and this iteration has time left, so that work may be done at once. */
   readonly isFree: boolean
   /**
-   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. The keys of
-   * one root take turns among themselves.
+   * Calls `work` whenever it is the turn of `key`, until it returns false. Each call does one small piece. The turns
+   * go round the roots (fair/roots.ts), and the turns of a root go round its keys.
    */
   enter(key: string, work: () => boolean, root?: string): void
   /**

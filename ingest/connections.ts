@@ -18,10 +18,13 @@ const CONNECTION_BYTES = 20 * 1024
  */
 export interface Connections {
   readonly size: number
+  readonly max: number
   /** The number of connections closed to make room, and of new ones closed for lack of it. */
   readonly closed: number
   /** Counts a connection until it closes; it begins as idle. Without room it closes the connection and returns false. */
   enter(socket: Socket): boolean
+  /** Counts it for another address from now on: that of the client behind a proxy. Without room it closes it, as `enter`. */
+  move(socket: Socket, address: string): boolean
   /** Marks the connection as busy, until `leaveWork` has been called as often. */
   work(socket: Socket): void
   leaveWork(socket: Socket): void
@@ -95,7 +98,34 @@ export function createConnections(options: {
     return !lane.isProxy && lane.size + 1 > Math.max(1, (max - atWork) / 2)
   }
 
+  function add(socket: Socket, address: string | undefined): boolean {
+    // The connection has closed already.
+    if (address === undefined) {
+      socket.destroy()
+      return false
+    }
+    const network = networkOf(address)
+    const lane = lanes.get(network) ?? { isProxy: isProxy(address), size: 0, idle: createIdle() }
+    const hasRoom = (!exceeds(lane) || closeOldest(lane.idle)) && (all.size < max || closeOldest(idle))
+    if (!hasRoom) {
+      closed++
+      socket.destroy()
+      return false
+    }
+    lanes.set(network, lane)
+    lane.size++
+    const held = { lane, atWork: 0, isKnown: false }
+    all.set(socket, held)
+    rest(socket, held)
+    socket.once('close', () => {
+      forget(socket)
+      if (lane.size === 0 && lanes.get(network) === lane) lanes.delete(network)
+    })
+    return true
+  }
+
   return {
+    max,
     get size() {
       return all.size
     },
@@ -109,30 +139,11 @@ export function createConnections(options: {
         rest(socket, known)
         return true
       }
-      const { remoteAddress } = socket
-      // The connection has closed already.
-      if (remoteAddress === undefined) {
-        socket.destroy()
-        return false
-      }
-      const network = networkOf(remoteAddress)
-      const lane = lanes.get(network) ?? { isProxy: isProxy(remoteAddress), size: 0, idle: createIdle() }
-      const hasRoom = (!exceeds(lane) || closeOldest(lane.idle)) && (all.size < max || closeOldest(idle))
-      if (!hasRoom) {
-        closed++
-        socket.destroy()
-        return false
-      }
-      lanes.set(network, lane)
-      lane.size++
-      const held = { lane, atWork: 0, isKnown: false }
-      all.set(socket, held)
-      rest(socket, held)
-      socket.once('close', () => {
-        forget(socket)
-        if (lane.size === 0 && lanes.get(network) === lane) lanes.delete(network)
-      })
-      return true
+      return add(socket, socket.remoteAddress)
+    },
+    move(socket, address) {
+      forget(socket)
+      return add(socket, address)
     },
     work(socket) {
       const held = all.get(socket)

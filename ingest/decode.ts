@@ -1,8 +1,11 @@
 import type { Entry, Rejection } from '../stream/point.ts'
 import { cleanText, toJson, validateFix } from './fix.ts'
 import { type Format, NoPoint, type RawFix } from './formats/format.ts'
+import { hideKeys } from './identity/authenticate.ts'
 
 const PAYLOAD_CHARACTERS = 1024
+/** Another broker's topics have up to 65,535 bytes, and may hold a NUL, which would keep the whole batch from being stored. */
+const TOPIC_CHARACTERS = 512
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /** Where a message came from, and when. */
@@ -76,8 +79,8 @@ function reject(why: NoPoint, arrival: Arrival, index: number | null, payload: s
     reason: why.reason,
     message: why.message,
     index,
-    topic: arrival.topic,
-    payload: cleanText(payload.slice(0, PAYLOAD_CHARACTERS)),
+    topic: arrival.topic && cleanText(hideKeys(arrival.topic.slice(0, TOPIC_CHARACTERS))),
+    payload: cleanText(hideKeys(payload.slice(0, PAYLOAD_CHARACTERS))),
   }
 }
 

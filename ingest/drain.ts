@@ -7,6 +7,8 @@ export interface Draining {
   begin(): (() => void)[]
   /** Refuses new work, and finishes the work under way. */
   refuse?(): void
+  /** Accepts no more connections. The open ones go on. */
+  stopListening?(): void
   /** The number of connections left. Closes idle connections that never stay. */
   remaining(): number
 }
@@ -29,6 +31,7 @@ export async function drain(parts: readonly Draining[], withinMs: number): Promi
   const endings = parts.flatMap(part => part.begin())
   const closing = closeEvenly(endings, servingMs)
   let isRefusing = false
+  let isListening = true
   while (!isOver(withinMs)) {
     // Requests that arrived before are read first, and count as under way.
     await sleep(TICK_MS)
@@ -36,7 +39,11 @@ export async function drain(parts: readonly Draining[], withinMs: number): Promi
       isRefusing = true
       for (const part of parts) part.refuse?.()
     }
-    if (parts.reduce((sum, part) => sum + part.remaining(), 0) === 0) break
+    if (parts.reduce((sum, part) => sum + part.remaining(), 0) > 0) continue
+    if (!isListening) break
+    // A connection that was accepted before this has its requests answered as well.
+    isListening = false
+    for (const part of parts) part.stopListening?.()
   }
   await closing
 }

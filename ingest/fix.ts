@@ -1,6 +1,6 @@
 import { isFuture } from '../db/clock.ts'
 import { MEASURED } from '../db/measured.ts'
-import { RETENTION_MS } from '../db/partitions.ts'
+import { retentionDays, retentionMs } from '../db/retention.ts'
 import type { Point } from '../stream/point.ts'
 import { NoPoint, type RawFix } from './formats/format.ts'
 
@@ -39,8 +39,9 @@ export function validateFix(raw: RawFix, subject: number, receivedAt: number): P
   if (recordedAt > receivedAt + AHEAD_MS && isFuture(recordedAt, AHEAD_MS)) {
     return new NoPoint('future', 'timestamp is more than 10 minutes ahead.')
   }
-  if (recordedAt < receivedAt - RETENTION_MS) {
-    return new NoPoint('too-old', 'timestamp is older than the history is kept, which is one year.')
+  if (recordedAt < receivedAt - retentionMs()) {
+    const kept = retentionDays() === 365 ? 'one year' : `${retentionDays()} days`
+    return new NoPoint('too-old', `timestamp is older than the history is kept, which is ${kept}.`)
   }
   return {
     kind: 'point',
@@ -119,7 +120,8 @@ export function toJson(value: unknown): string | null {
   }
 }
 
-function cleanJson(value: unknown): unknown {
+/** A value that PostgreSQL can store as JSON: its texts and names are cleaned. */
+export function cleanJson(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value)
   if (Array.isArray(value)) return value.map(cleanJson)
   if (typeof value !== 'object' || value === null) return value

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Entry, Reason } from '../stream/point.ts'
 import type { ProtocolErrorKind } from './mqtt/protocol.ts'
 
-/** How points arrive; `broker` is another one that Fieldline subscribes to. */
+/** How points arrive; `broker` means somebody else's MQTT broker, to which Fieldline subscribes. */
 export type Protocol = 'mqtt' | 'http' | 'broker'
 
 /** The metrics of ingest. */
@@ -17,7 +17,12 @@ export interface IngestMetrics {
   /** Counts an MQTT connection that was closed because of its client, or not accepted. */
   closed(kind: ProtocolErrorKind): void
   /** Registers gauges that are read together with the metrics. */
-  observe(server: { connecting: () => number; sessionsAway: () => number }): void
+  observe(server: {
+    connecting: () => number
+    sessionsAway: () => number
+    /** The certificate's end is in milliseconds since 1970; undefined without TLS. */
+    listeners: { certificateEndsAt: (() => number) | undefined }
+  }): void
 }
 
 export function createIngestMetrics(registry: Registry): IngestMetrics {
@@ -81,7 +86,7 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
     rejected: (protocol, reason) => rejected.inc({ protocol, reason }),
     waiting: (protocol, change) => waiting.inc({ protocol }, change),
     closed: kind => closed.inc({ kind }),
-    observe({ connecting, sessionsAway }) {
+    observe({ connecting, sessionsAway, listeners: { certificateEndsAt } }) {
       const gauge = (name: string, help: string, read: () => number) =>
         new Gauge({
           name,
@@ -92,6 +97,13 @@ export function createIngestMetrics(registry: Registry): IngestMetrics {
           },
         })
       gauge('fieldline_mqtt_waiting', 'MQTT connections that wait to be accepted', connecting)
+      if (certificateEndsAt) {
+        gauge(
+          'fieldline_mqtt_certificate_expiry_timestamp_seconds',
+          'When the certificate of MQTT over TLS ends',
+          () => certificateEndsAt() / 1_000,
+        )
+      }
       gauge('fieldline_mqtt_sessions_away', 'MQTT sessions that wait for their client', sessionsAway)
     },
   }

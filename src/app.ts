@@ -19,6 +19,7 @@ import { addMethods } from './http/plugins/methods.ts'
 import { pace } from './http/plugins/pipelining.ts'
 import { addProcessRoles } from './http/plugins/process-roles.ts'
 import { answerClientError, answerConnect, answerExpectation } from './http/plugins/raw-errors.ts'
+import { addRequestMetrics } from './http/plugins/request-metrics.ts'
 import { addStrictInputs, parseQuery } from './http/plugins/strict-inputs.ts'
 import { addTextCheck } from './http/plugins/text.ts'
 import { cutUnread } from './http/plugins/unread-answers.ts'
@@ -26,9 +27,11 @@ import { addUnreadBodies, drain } from './http/plugins/unread-bodies.ts'
 import { addUpgrades } from './http/plugins/upgrades.ts'
 import { addUploads } from './http/plugins/uploads.ts'
 import { useOwnSentences, validatorCompiler } from './http/validation.ts'
+import { apiKeyRoutes } from './resources/api-keys/routes.ts'
 import { auditRoutes } from './resources/audit-log/routes.ts'
 import { authRoutes } from './resources/auth/routes.ts'
 import { basemapRoutes } from './resources/basemap/routes.ts'
+import { commandRoutes } from './resources/commands/routes.ts'
 import { connectionRoutes } from './resources/connections/routes.ts'
 import { addMissingPage, consoleRoutes, openConsole, sendMissingPage } from './resources/console/routes.ts'
 import { dataRoutes } from './resources/data/routes.ts'
@@ -36,9 +39,11 @@ import { dataTypeRoutes } from './resources/data-types/routes.ts'
 import { deviceRoutes } from './resources/devices/routes.ts'
 import { exportRoutes } from './resources/exports/routes.ts'
 import { flowRoutes } from './resources/flows/routes.ts'
+import { forgottenPasswordRoutes } from './resources/forgotten-passwords/routes.ts'
 import { geofenceEventRoutes } from './resources/geofence-events/routes.ts'
 import { geofenceRoutes } from './resources/geofences/routes.ts'
 import { healthRoutes } from './resources/health/routes.ts'
+import { healthHistoryRoutes } from './resources/health-history/routes.ts'
 import { hubRoutes } from './resources/hubs/routes.ts'
 import { importConfigRoutes } from './resources/import-configs/routes.ts'
 import { importRoutes } from './resources/imports/routes.ts'
@@ -54,6 +59,9 @@ import { registrationRoutes } from './resources/registration/routes.ts'
 import { rejectionRoutes } from './resources/rejections/routes.ts'
 import { roleRoutes } from './resources/roles/routes.ts'
 import { scheduleRoutes } from './resources/schedules/routes.ts'
+import { secondFactorRoutes } from './resources/second-factor/routes.ts'
+import { signInMethodRoutes } from './resources/sign-in-methods/routes.ts'
+import { singleSignOnRoutes } from './resources/single-sign-on/routes.ts'
 import { taskRoutes } from './resources/tasks/routes.ts'
 import { teamRoutes } from './resources/teams/routes.ts'
 import { tileRoutes } from './resources/tiles/routes.ts'
@@ -144,6 +152,7 @@ export async function createApp(
   addUnreadBodies(app)
   // Comes after the rest of the body is read, since it decides about the `connection` header last.
   draining.add(app)
+  addRequestMetrics(app, services.metrics.registry)
 
   await describe?.(app)
   await healthRoutes(app, services)
@@ -167,9 +176,14 @@ export async function createApp(
       addIdempotency(api, services)
       interfaceRoutes(api, console)
       authRoutes(api, services)
+      signInMethodRoutes(api, services)
+      forgottenPasswordRoutes(api, services)
+      secondFactorRoutes(api, services)
+      singleSignOnRoutes(api, services)
       registrationRoutes(api, services)
       organizationRoutes(api, services)
       roleRoutes(api, services)
+      apiKeyRoutes(api, services)
       hubRoutes(api, services)
       dataTypeRoutes(api, services)
       dataRoutes(api, services)
@@ -186,6 +200,7 @@ export async function createApp(
       vehicleRoutes(api, services)
       taskRoutes(api, services)
       deviceRoutes(api, services)
+      commandRoutes(api, services)
       connectionRoutes(api, services)
       trackerProfileRoutes(api, services)
       rejectionRoutes(api, services)
@@ -196,6 +211,7 @@ export async function createApp(
       liveRoutes(api, services)
       trackingLinkRoutes(api, services)
       basemapRoutes(api, services)
+      healthHistoryRoutes(api, services)
       tileRoutes(api, services)
       placeRoutes(api, services)
     },

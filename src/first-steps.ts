@@ -1,14 +1,19 @@
-/** Describes the first account and, if one process has all roles, commands for a newcomer to paste into a terminal. */
-export function describeFirstSteps(
-  account: { email: string; password: string; generated: boolean },
-  http: string,
-  mqttPort: number | null,
-): string {
+export interface FirstAccount {
+  email: string
+  password: string
+  generated: boolean
+}
+
+/** Names the first account, with its password if nobody has chosen it. */
+export function describeFirstAccount({ email, password, generated }: FirstAccount): string {
+  const shown = generated ? `, its password ${password} (shown once)` : ''
+  return `\nThe first account is ${email}${shown}.\n`
+}
+
+/** Commands for a newcomer to paste into a terminal, where one process has all roles. */
+export function describeFirstSteps(account: FirstAccount, http: string, mqttPort: number): string {
   const password = account.generated ? account.password : '$FIELDLINE_OWNER_PASSWORD'
-  const shown = account.generated ? `, its password ${account.password} (shown once)` : ''
-  const first = `\nThe first account is ${account.email}${shown}.\n`
-  if (mqttPort === null) return first
-  return `${first}
+  return `
   Open ${http} in a browser and sign in. The same as lines to paste:
 
   # sign in

@@ -7,8 +7,15 @@ const MAX_HOLD_MS = 250
 const LOG_EVERY_MS = 10_000
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
-/** Measures how long the session of the embedded database is held, and logs holds that are too long. */
-export function createHoldMetrics(registry: Registry, logger: FastifyBaseLogger): (hold: Hold) => void {
+/**
+ * Measures how long the session of the embedded database is held, and logs holds that are too long, if somebody may be waiting:
+ * a first start creates tables, while nobody can.
+ */
+export function createHoldMetrics(
+  registry: Registry,
+  logger: Pick<FastifyBaseLogger, 'warn'>,
+  mayWait: () => boolean,
+): (hold: Hold) => void {
   const histogram = (name: string, help: string) =>
     new Histogram({ name, help, labelNames: ['lane'], buckets: BUCKETS, registers: [registry] })
   const seconds = histogram(
@@ -23,7 +30,7 @@ export function createHoldMetrics(registry: Registry, logger: FastifyBaseLogger)
   return ({ lane, ms, processorMs, longest }) => {
     seconds.observe({ lane }, ms / 1000)
     processorSeconds.observe({ lane }, processorMs / 1000)
-    if (ms <= MAX_HOLD_MS || performance.now() - loggedAt < LOG_EVERY_MS) return
+    if (ms <= MAX_HOLD_MS || !mayWait() || performance.now() - loggedAt < LOG_EVERY_MS) return
     loggedAt = performance.now()
     const statement = longest.replace(/\s+/g, ' ').slice(0, 200)
     logger.warn(

@@ -13,15 +13,18 @@ import type { LastSeen } from '../ingest/last-seen.ts'
 import type { IngestMetrics } from '../ingest/metrics.ts'
 import type { MqttServer } from '../ingest/mqtt/server.ts'
 import type { Profiles } from '../ingest/profiles/profiles.ts'
+import type { Traces } from '../ingest/traces.ts'
 import type { LiveClients } from '../stream/live/clients.ts'
 import type { LivePositions } from '../stream/live/positions.ts'
 import type { Log } from '../stream/log.ts'
 import type { ChosenBasemap } from './basemap/chosen.ts'
 import type { Config } from './config.ts'
+import type { Release } from './http/release.ts'
 
 /** The parts that `main.ts` has opened and the routes use. */
 export interface Services {
   config: Config
+  release: Release
   db: Database
   /** Null in a process that neither accepts, stores nor shows points; the same holds for `live` and `mqtt`. */
   log: Log | null
@@ -35,6 +38,7 @@ export interface Services {
   /** Null in a process without the role api. */
   basemap: ChosenBasemap | null
   lastSeen: LastSeen
+  traces: Traces
   /** The turns in which large inputs are processed, whichever way they came. */
   scheduler: Scheduler
   /** The connections of all listeners of the process. */

@@ -28,6 +28,10 @@ export interface Log {
   onFull(listener: (full: boolean) => void): () => void
   /** The number of entries that wait to become durable, and their bytes. */
   readonly waiting: { entries: number; bytes: number }
+  /** How long the oldest of them has been waiting, in seconds; 0 if none waits. */
+  oldestWaitingSeconds(): number
+  /** The limit of those bytes. */
+  readonly maxWaitingBytes: number
 
   /**
    * Takes part in storing: each record goes to exactly one of all storers. `handler` resolves when the batch is
@@ -73,6 +77,13 @@ export interface Batch {
 export interface Record {
   offset: number
   entries: readonly Entry[]
+}
+
+/** When the first entry of a batch was received: it looks at one entry of each record, which is its oldest or about as old. */
+export function receivedAtOf({ records }: Batch): number {
+  let first = Number.POSITIVE_INFINITY
+  for (const { entries } of records) first = Math.min(first, entries[0]?.receivedAt ?? first)
+  return first
 }
 
 /** The next offset to read, by partition. A partition that is absent is read from its beginning. */

@@ -107,6 +107,8 @@ export function createProcessLog(options: ProcessLogOptions): Log {
 
   return {
     waiting: waiting.pressure.waiting,
+    oldestWaitingSeconds: () => waiting.oldestSeconds,
+    maxWaitingBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
     get full() {
       return waiting.pressure.full
     },
@@ -182,7 +184,10 @@ function take(queue: FairQueue<Waiting>, max: BatchSize): Waiting[] {
   return items
 }
 
-/** A rejection takes four times as long as a point: storing it also deletes the oldest ones of a subject that has many. */
+/**
+ * The share of a batch's maximum that an entry takes. Storing a rejection takes four times as long as storing a point: it
+ * also deletes the subject's oldest rejections.
+ */
 const costOf = ({ kind }: Entry): number => (kind === 'point' ? 1 : 4)
 
 function sumCosts(entries: readonly Entry[]): number {

@@ -9,6 +9,8 @@ export interface Waiting {
   readonly bytes: number
   readonly cost: number
   readonly source: Source
+  /** The second in which it came, since the process started. */
+  readonly second: number
   /** The number of its entries that are in a request already, where a request may take a part of them. */
   taken: number
   resolve(outcomes: Outcomes): void
@@ -25,6 +27,8 @@ export class WaitingEntries {
   readonly queues: readonly FairQueue<Waiting>[]
   readonly pressure: BackPressure
   readonly #costOf: (entries: readonly Entry[], bytes: number) => number
+  /** How many items wait of each second in which some came, the oldest first: an own time of each would take more memory. */
+  readonly #seconds = new Map<number, { firstMs: number; count: number }>()
   #closed = false
 
   constructor(options: {
@@ -44,6 +48,12 @@ export class WaitingEntries {
     return this.#closed
   }
 
+  /** How long the oldest item has been waiting, up to a second too much; 0 if none waits. */
+  get oldestSeconds(): number {
+    for (const { firstMs } of this.#seconds.values()) return (performance.now() - firstMs) / 1_000
+    return 0
+  }
+
   get isEmpty(): boolean {
     return this.queues.every(queue => queue.size === 0)
   }
@@ -59,23 +69,39 @@ export class WaitingEntries {
   #add(partition: number, entries: readonly Entry[], source: Source): Promise<Outcomes> {
     const bytes = this.pressure.enter(entries)
     const cost = this.#costOf(entries, bytes)
+    const second = this.#enter()
     return new Promise((resolve, reject) => {
-      const item: Waiting = { entries, bytes, cost, source, taken: 0, resolve, reject }
+      const item: Waiting = { entries, bytes, cost, source, second, taken: 0, resolve, reject }
       this.queues[partition]?.push(item, ownerOf(source), cost)
     })
+  }
+
+  #enter(): number {
+    const now = performance.now()
+    const second = Math.floor(now / 1_000)
+    const same = this.#seconds.get(second)
+    if (same) same.count++
+    else this.#seconds.set(second, { firstMs: now, count: 1 })
+    return second
+  }
+
+  #leave(item: Waiting): void {
+    this.pressure.leave(item)
+    const same = this.#seconds.get(item.second)
+    if (same && --same.count === 0) this.#seconds.delete(item.second)
   }
 
   /** Ends the waiting of items that are durable. */
   resolve(items: readonly Waiting[], outcomes: Outcomes): void {
     for (const item of items) {
-      this.pressure.leave(item)
+      this.#leave(item)
       item.resolve(outcomes)
     }
   }
 
   reject(items: readonly Waiting[], message = CLOSED): void {
     for (const item of items) {
-      this.pressure.leave(item)
+      this.#leave(item)
       item.reject(new Error(message))
     }
   }

@@ -1,8 +1,10 @@
 import type { Database } from '../db/client.ts'
+import { timeOfDay } from '../db/clock.ts'
+import { isDiskFull } from '../db/errors.ts'
 import { insertRejections, type NumberedRejection } from '../db/queries/rejections.ts'
 import { retryConflict } from '../db/retry.ts'
 import { createFenceChanges } from './fences/changes.ts'
-import type { Batch } from './log.ts'
+import { type Batch, receivedAtOf } from './log.ts'
 import { type Entry, NO_OUTCOMES, type Outcome, type Outcomes } from './point.ts'
 import { copyInOrder } from './store/copy.ts'
 import { type Inserting, insertPoints, type Unstored } from './store/insert.ts'
@@ -29,12 +31,25 @@ import { createTails } from './store/tails.ts'
  */
 export interface Writer {
   store(batch: Batch): Promise<Outcomes>
+  /** Whether the last batch could not be stored because the disk of the database is full. */
+  readonly isDiskFull: boolean
+}
+
+/** The result of storing a batch. */
+export interface StoredBatch {
+  points: number
+  duplicates: number
+  rejections: number
+  /** The time that storing took. */
+  seconds: number
+  /** The time since the first of its entries was received. */
+  delaySeconds: number
 }
 
 export interface WriterOptions {
   db: Database
   onError?: (error: unknown, doing: string) => void
-  onStored?: (stored: { points: number; duplicates: number; rejections: number; seconds: number }) => void
+  onStored?: (stored: StoredBatch) => void
   /** Called when storing fails. The error itself goes to the caller of `store`. */
   onFailed?: () => void
 }
@@ -43,20 +58,27 @@ export interface WriterOptions {
 const ATTEMPTS = 5
 
 export function createWriter({ db, onError, onStored, onFailed }: WriterOptions): Writer {
+  let isFull = false
   const context = { db, onError, tails: createTails(db), fences: createFenceChanges(db.writer) }
   return {
+    get isDiskFull() {
+      return isFull
+    },
     async store(batch) {
       const begun = performance.now()
       const { points, unstored, rejections } = await storeBatch(context, batch).catch(error => {
+        isFull = isDiskFull(error)
         onFailed?.()
         throw error
       })
+      isFull = false
       const outcomes = new Map<Entry, Outcome>(unstored.map(({ point, outcome }) => [point.entry, outcome]))
       onStored?.({
         points: points - outcomes.size,
         duplicates: unstored.filter(({ outcome }) => outcome.kind === 'duplicate').length,
         rejections,
         seconds: (performance.now() - begun) / 1000,
+        delaySeconds: Math.max(0, timeOfDay() - receivedAtOf(batch)) / 1000,
       })
       return outcomes.size > 0 ? outcomes : NO_OUTCOMES
     },

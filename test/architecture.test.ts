@@ -25,6 +25,8 @@ const CONSOLE_FLOORS = [
   'texts',
   'api',
   'session.ts',
+  'kept-sessions.ts',
+  'organization-address.ts',
   'preferences.ts',
   'storage.ts',
   'paths.ts',
@@ -35,6 +37,7 @@ const CONSOLE_FLOORS = [
 /** The roof has stairs as well: neither the runner of jobs, nor spreadsheets, nor the parts that all routes share know a resource. */
 const ROOF = [
   'src/resources',
+  'src/mail',
   'src/jobs',
   'src/sheets',
   'src/http',
@@ -54,14 +57,19 @@ const CROSSING: readonly string[] = [
   'ingest/connections/broker/holders.ts',
   'ingest/identity/watcher.ts',
   'ingest/last-seen.ts',
+  'ingest/mqtt/commands.ts',
   'ingest/mqtt/credentials.ts',
+  'ingest/mqtt/devices-of-keys.ts',
   'ingest/profiles/profiles.ts',
+  'ingest/traces.ts',
   'src/app.ts',
   'src/http/plugins/authentication.ts',
   'src/http/plugins/idempotency.ts',
   'src/jobs/runner.ts',
   'src/log.ts',
   'src/open.ts',
+  'src/operate/move.ts',
+  'src/operate/restore.ts',
   'src/resources/audit-log/routes.ts',
   'src/resources/auth/first-account.ts',
   'src/resources/auth/routes.ts',
@@ -71,27 +79,34 @@ const CROSSING: readonly string[] = [
   'src/resources/data/export.ts',
   'src/resources/data/routes.ts',
   'src/resources/devices/routes.ts',
+  'src/resources/forgotten-passwords/routes.ts',
   'src/resources/geofence-events/run.ts',
+  'src/resources/health-history/routes.ts',
   'src/resources/imports/job.ts',
   'src/resources/imports/receive.ts',
+  'src/resources/imports/undo.ts',
   'src/resources/ingest/team.ts',
+  'src/resources/invitations/mail.ts',
   'src/resources/invitations/routes.ts',
   'src/resources/live/viewers.ts',
   'src/resources/location-history/routes.ts',
   'src/resources/organizations/company/job.ts',
   'src/resources/organizations/company/records.ts',
   'src/resources/organizations/routes.ts',
-  'src/resources/organizations/sample-data.ts',
   'src/resources/organizations/sample-records.ts',
+  'src/resources/organizations/sample-removal.ts',
   'src/resources/registration/routes.ts',
   'src/resources/schedules/job.ts',
   'src/resources/schedules/present.ts',
+  'src/resources/second-factor/routes.ts',
+  'src/resources/single-sign-on/routes.ts',
   'src/resources/tasks/content.ts',
   'src/resources/tasks/export.ts',
   'src/resources/tasks/routes.ts',
   'src/resources/tasks/writes.ts',
   'src/resources/tracking-links/routes.ts',
   'src/resources/users/routes.ts',
+  'src/schema.ts',
   'src/upkeep.ts',
   'stream/live/positions.ts',
   'stream/store/insert.ts',
@@ -253,6 +268,37 @@ describe('The house', () => {
   it('reads what a browser keeps in one file, which takes nothing that does not fit', () => {
     const reading = find(line => /\b(local|session)Storage\b/.test(line))
     expect(new Set(reading.map(place => place.split(':')[0]))).toEqual(new Set(['console/storage.ts']))
+  })
+
+  it('gives a class its looks in one style sheet: those of all opened pages apply together', () => {
+    const folder = join(ROOT, 'console/styles')
+    // Paper adds to the looks of the others; the page of a tracking link loads none of them.
+    const sheets = readdirSync(folder).filter(name => name !== 'print.css' && name !== 'track.css')
+    const places = new Map<string, string[]>()
+    for (const sheet of sheets)
+      for (const [, name = ''] of readFileSync(join(folder, sheet), 'utf8').matchAll(
+        /^ {2}\.([a-z][\w-]*) \{/gm,
+      ))
+        places.set(name, [...(places.get(name) ?? []), sheet])
+    expect(places.size).toBeGreaterThan(100)
+    expect([...places].filter(([, found]) => new Set(found).size > 1)).toEqual([])
+  })
+
+  it('puts every rule of a style sheet that a page brings along into a layer, so that no order of loading counts', () => {
+    const sheets = sources.flatMap(({ path, lines }) =>
+      path.startsWith('console/') && path !== 'console/main.tsx'
+        ? lines.flatMap(line => /styles\/([\w-]+\.css)'/.exec(line)?.[1] ?? [])
+        : [],
+    )
+    // A rule about a library's classes stands beside that library's own rules, which are in no layer.
+    const isLayered = (rule: string) => /^@layer| layer\(|\.(u|maplibregl)-/.test(rule)
+    const loose = [...new Set(sheets)].flatMap(sheet =>
+      [...readFileSync(join(ROOT, 'console/styles', sheet), 'utf8').matchAll(/^[^\s/}*].*[{,;]$/gm)]
+        .map(([rule]) => `${sheet}: ${rule}`)
+        .filter(rule => !isLayered(rule.slice(sheet.length + 2))),
+    )
+    expect(new Set(sheets).size).toBeGreaterThan(15)
+    expect(loose).toEqual([])
   })
 
   it('lists every advisory lock in one file, each with a number of its own', () => {

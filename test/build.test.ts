@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { templatePath } from '../db/drivers/pglite-template.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -21,7 +21,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 /** The checkout's own compiler and script on a small program. */
 describe('A build', () => {
   let folder: string
-  beforeEach(() => {
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'fieldline-build-'))
     for (const name of [
       'package.json',
@@ -40,16 +40,31 @@ describe('A build', () => {
     write('src/main.ts', `import { part } from './parts/part.ts'\nconsole.log(part)\n`)
     write('src/parts/part.ts', `export const part = 'the old one'\n`)
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    build()
   })
-  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
   const build = () => execFileSync('npm', ['run', '--silent', 'build:server'], { cwd: folder, stdio: 'pipe' })
   const run = () => execFileSync('node', ['dist/server/src/main.js'], { cwd: folder }).toString().trim()
   const writtenAt = (name: string) => statSync(join(folder, name)).mtimeMs
 
-  it('leaves nothing of a file that was moved, and finds it when it is back', () => {
+  it('of what is up to date writes nothing', () => {
+    const template = join('dist/db/drivers', basename(templatePath()))
+    const outputs = [
+      'dist/src/main.js',
+      'dist/src/parts/part.js',
+      'dist/server/src/main.js',
+      'dist/server/db/drivers/pglite-worker.js',
+      'dist/db/drivers/postgis.tar.gz',
+      template,
+    ]
+    const before = outputs.map(writtenAt)
     build()
+    expect(outputs.map(writtenAt)).toEqual(before)
+  })
+
+  it('leaves nothing of a file that was moved, and finds it when it is back', () => {
     rmSync(join(folder, 'src/parts'), { recursive: true })
     write('src/part.ts', `export const part = 'the moved one'\n`)
     write('src/main.ts', `import { part } from './part.ts'\nconsole.log(part)\n`)
@@ -64,28 +79,42 @@ describe('A build', () => {
     expect(run()).toBe('the old one')
   })
 
+  // The last one: it takes a part of the build away.
   it('makes a program that needs no other file of the build', () => {
-    build()
     rmSync(join(folder, 'dist/src'), { recursive: true })
     expect(run()).toBe('the old one')
     const made = readdirSync(join(folder, 'dist/server'), { recursive: true, encoding: 'utf8' })
     const programs = made.filter(name => name.endsWith('.js')).sort()
     expect(programs).toEqual(['db/drivers/pglite-worker.js', 'src/main.js'])
   })
+})
 
-  it('of what is up to date writes nothing', () => {
-    build()
-    const template = join('dist/db/drivers', basename(templatePath()))
-    const outputs = [
-      'dist/src/main.js',
-      'dist/src/parts/part.js',
-      'dist/server/src/main.js',
-      'dist/server/db/drivers/pglite-worker.js',
-      'dist/db/drivers/postgis.tar.gz',
-      template,
-    ]
-    const before = outputs.map(writtenAt)
-    build()
-    expect(outputs.map(writtenAt)).toEqual(before)
+describe('Without development dependencies', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fieldline-without-'))
+    for (const name of ['package.json', 'build.mjs'])
+      writeFileSync(join(folder, name), readFileSync(join(ROOT, name)))
+    mkdirSync(join(folder, 'node_modules/fastify'), { recursive: true })
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const npm = (...words: string[]) => spawnSync('npm', words, { cwd: folder, encoding: 'utf8' })
+
+  it('a start says what to do where nothing was built, and an installation ends well', () => {
+    const start = npm('start', '--silent')
+    expect(start.status).toBe(1)
+    expect(start.stderr).toMatch(/^Fieldline is not built, .*run `npm ci`[^\n]*\n$/)
+    expect(npm('run', '--silent', 'prepare')).toMatchObject({ status: 0, stderr: start.stderr })
+  })
+
+  it('a start runs what was built', () => {
+    for (const name of ['server/src/main.js', 'openapi.json', 'console/index.html']) {
+      mkdirSync(join(folder, 'dist', name, '..'), { recursive: true })
+      writeFileSync(join(folder, 'dist', name), `console.log('it runs')`)
+    }
+    const start = npm('start', '--silent')
+    expect([start.status, start.stdout]).toEqual([0, 'it runs\n'])
+    expect(npm('run', '--silent', 'prepare').stderr).toBe('')
   })
 })

@@ -26,8 +26,14 @@ function readWalk(title: string): { path: string; shown: string[] }[] {
 }
 
 const namedAfter = (name: string) => files.filter(path => new RegExp(`\\b${name}\\b`).test(path))
+const texts = new Map<string, string>()
+const textOf = (path: string) => {
+  const text = texts.get(path) ?? read(path)
+  texts.set(path, text)
+  return text
+}
 const containing = (pattern: RegExp) =>
-  files.filter(path => path !== 'test/contributing.test.ts' && pattern.test(read(path)))
+  files.filter(path => path !== 'test/contributing.test.ts' && pattern.test(textOf(path)))
 
 /** Repeats the line or the block of hubs for roles. */
 const addRoles = (text: string) =>
@@ -36,12 +42,15 @@ const addRoles = (text: string) =>
     block => block + block.replace(/(?<!icon: ')\bhub(s?)\b/g, 'role$1'),
   )
 
-/** The files of the console in which the compiler finds an error. */
+/** The files of the console in which the compiler finds an error. From the second time on it checks what changed, and what that affects. */
 const findErrors = (folder: string) =>
   new Promise<string[]>(done => {
     execFile(
       process.execPath,
-      [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'console'],
+      [
+        ...[join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'console'],
+        ...['--incremental', '--tsBuildInfoFile', join(folder, 'checked.tsbuildinfo')],
+      ],
       { cwd: folder },
       (_error, output) => {
         const files = [...output.matchAll(/^(console\/[^(]+)\(/gm)].map(([, file]) => file as string)

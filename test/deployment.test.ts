@@ -20,6 +20,14 @@ interface Compose {
       ports?: string[]
       volumes?: string[]
       depends_on?: Record<string, { condition: string }>
+      logging?: { options?: Record<string, string> }
+      read_only?: boolean
+      tmpfs?: string[]
+      cap_drop?: string[]
+      security_opt?: string[]
+      mem_limit?: string
+      pids_limit?: number
+      ulimits?: { nofile: number }
       healthcheck?: { test: string[] }
       profiles?: string[]
       deploy?: { replicas: number }
@@ -64,6 +72,11 @@ describe('The Dockerfile', () => {
     expect(missing.filter(path => path !== 'package.json')).toEqual([])
   })
 
+  it('is healthy while its process lives, also while it waits for a database', () => {
+    expect(dockerfile).toMatch(/HEALTHCHECK [^\n]*\\\n[^\n]*\/health'/)
+    expect(dockerfile).not.toContain('/ready')
+  })
+
   it('has a Node that the package supports', () => {
     const major = Number(/^FROM node:(\d+)/m.exec(dockerfile)?.[1])
     const floor = Number(/(\d+)/.exec(JSON.parse(read('package.json')).engines.node)?.[1])
@@ -73,7 +86,9 @@ describe('The Dockerfile', () => {
 
 describe('The compose file', () => {
   it('sets only variables that the configuration reads, and values that it accepts', () => {
-    const names = [...read('src/config.ts').matchAll(/'([A-Z][A-Z_]+)'|env\.([A-Z][A-Z_]+)/g)].map(
+    const files = ['config.ts', ...readdirSync(resolve(import.meta.dirname, '../src/config'))]
+    const texts = files.map(name => read(name === 'config.ts' ? 'src/config.ts' : `src/config/${name}`))
+    const names = [...texts.join('\n').matchAll(/'([A-Z][A-Z_]+)'|env\.([A-Z][A-Z_]+)/g)].map(
       match => match[1] ?? match[2],
     )
     for (const { build, environment = {} } of Object.values(compose.services)) {
@@ -107,6 +122,8 @@ describe('The compose file', () => {
       'INTERNAL://kafka:19092',
     )
     expect(compose.services.fieldline?.profiles).toEqual(['one-machine'])
+    expect(compose.services.embedded?.profiles).toEqual(['embedded'])
+    expect(Object.keys(compose.services.embedded?.environment ?? {})).not.toContain('DATABASE_URL')
   })
 
   it('sends every route of the ingest and live roles through nginx to them', () => {
@@ -115,7 +132,36 @@ describe('The compose file', () => {
       expect(config).toMatch(new RegExp(`location ${path} \\{ proxy_pass http://(live|ingest); \\}`))
     }
     expect(config).toContain('server ingest:1883;')
+    expect(config).toMatch(/proxy_pass mqtt;[^}]* proxy_protocol on;/)
+    expect(compose.services.ingest?.environment).toMatchObject({
+      MQTT_PROXY_PROTOCOL: 'true',
+      TRUSTED_PROXIES: expect.any(String),
+    })
   })
+
+  it.each(['docker-compose.yml', ...['first', 'second', 'third'].map(name => `docs/deploy/${name}.yml`)])(
+    '%s runs Fieldline with nothing that it does not need, and bounds every log',
+    name => {
+      const { services } = parse(read(name), { merge: true }) as Compose
+      const own = Object.values(services).filter(({ build }) => build)
+      expect(own.length).toBeGreaterThan(0)
+      for (const service of own) {
+        expect(service).toMatchObject({
+          read_only: true,
+          tmpfs: ['/tmp'],
+          cap_drop: ['ALL'],
+          security_opt: ['no-new-privileges:true'],
+          mem_limit: expect.stringMatching(/^\d+g$/),
+          pids_limit: expect.any(Number),
+          ulimits: { nofile: expect.any(Number) },
+        })
+        // Whatever it writes is below DATA_DIR.
+        expect(service.volumes?.map(volume => volume.split(':')[1])).toEqual(['/data'])
+      }
+      for (const [service, { logging }] of Object.entries(services))
+        expect(logging?.options, service).toEqual({ 'max-size': '20m', 'max-file': '5' })
+    },
+  )
 
   it('has a volume for each that is named, and waits for services that say when they are healthy', () => {
     for (const service of Object.values(compose.services)) {
@@ -151,7 +197,7 @@ describe('The files of three machines', () => {
     const config = toConfig(readEnv(Object.fromEntries(given)))
     expect(config.kafka).toMatchObject({ replication: 3 })
     expect(config.kafka?.brokers).toHaveLength(3)
-    expect(splitUrl(config.databaseUrl as string)).toHaveLength(2)
+    expect(splitUrl(config.databaseUrl?.current ?? '')).toHaveLength(2)
     expect([...config.roles]).toEqual([...ROLES])
   })
 

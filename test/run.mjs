@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, relative } from 'node:path'
-import { configDefaults } from 'vitest/config'
 import { BaseSequencer, createVitest, parseCLI } from 'vitest/node'
 import { keysOfLongFiles, readPassed, writePassed } from './support/unchanged.mjs'
 
@@ -40,7 +39,7 @@ function withoutPostgres(files, { postgres }) {
   if (!mayLeaveOut || !postgres?.reason) return files
   const isLeftOut = ({ moduleId }) => ON_POSTGRES.test(readFileSync(moduleId, 'utf8'))
   without.reason = postgres.reason
-  without.files = files.filter(isLeftOut).map(({ moduleId }) => relative(root, moduleId))
+  without.files = files.filter(isLeftOut).map(pathOf)
   return files.filter(file => !isLeftOut(file))
 }
 
@@ -69,16 +68,16 @@ const unchanged = [...keys]
 const vitest = await createVitest('test', {
   ...options,
   watch: false,
-  exclude: [...configDefaults.exclude, ...unchanged],
   sequence: { ...options.sequence, sequencer: Order },
 })
+for (const { config } of vitest.projects) config.exclude.push(...unchanged)
 const { testModules } = await vitest.start(filter)
 const states = testModules.flatMap(module => [...module.children.allTests()].map(test => test.result().state))
 const count = state => states.filter(each => each === state).length
 await vitest.close()
 
 for (const module of isWhole ? testModules : []) {
-  const path = relative(root, module.moduleId)
+  const path = pathOf(module)
   const tests = [...module.children.allTests()]
   if (keys.has(path) && module.ok() && tests.every(test => test.result().state === 'passed'))
     passed.set(path, keys.get(path))
@@ -103,6 +102,10 @@ function printNotRun(reason, paths) {
   if (paths.length === 0) return
   console.log(`\nNot run, because ${reason} (npm test -- --all runs them)`)
   for (const path of paths) console.log(`  ${path}`)
+}
+
+function pathOf({ moduleId }) {
+  return relative(root, moduleId)
 }
 
 /** Seconds of processor of this process and of all that it started and saw end, as Linux counts them; null elsewhere. */

@@ -13,7 +13,7 @@ function createProject(files: Record<string, string>): string {
   const setups = Object.keys(files).filter(path => path === 'setup.mjs')
   writeFileSync(
     join(root, 'vitest.config.mjs'),
-    `export default { test: { isolate: false, globalSetup: ${JSON.stringify(setups)}, reporters: ['${join(ROOT, 'test/support/run-reporter.ts')}'] } }`,
+    `export default { test: { isolate: false, maxWorkers: 1, globalSetup: ${JSON.stringify(setups)}, reporters: ['${join(ROOT, 'test/support/run-reporter.ts')}'] } }`,
   )
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -60,7 +60,9 @@ test('A test that fails is tried once, fails the run in CI too, and is named wit
 
 test('A test that is skipped is named with its reason, and fails the run where every service has to be there', async () => {
   const lines = `test('needs a broker', context => context.skip('There is no Java'))
-    test('needs nothing', () => {})`
+    test('needs nothing', ({ task }) => {
+      task.file.meta.logSearch = { servers: 1, findings: [] }
+    })`
   const usual = await runFile(lines)
   expect(usual.code).toBe(0)
   expect(usual.said).toContain('Skipped, 1: There is no Java\n  one.test.mjs: needs a broker')
@@ -107,4 +109,14 @@ test('Without PostgreSQL a whole run leaves out by name the files that need it',
   expect(usual).toContain('Tests: 1 passed, 0 failed')
   for (const words of [['--all'], ['needs', 'free']]) expect(await tests(words)).toContain('Tests: 2 passed')
   rmSync(root, { recursive: true })
+})
+
+test('What a log of a server holds that no log may hold is printed, and fails the run', async () => {
+  const findings = ['a token of a session: {"msg":"…"}']
+  const { code, said } = await runFile(`test('passes', ({ task }) => {
+    task.file.meta.logSearch = { servers: 1, findings: ${JSON.stringify(findings)} }
+  })`)
+  expect(said).toContain('one.test.mjs: a token of a session')
+  expect(said).toMatch(/^Tests: 1 passed, 0 failed/m)
+  expect(code).toBe(1)
 })

@@ -10,6 +10,16 @@ window.meter = {
     }
     return (frames / (performance.now() - begun)) * 1_000
   },
+  /** Notes the letters that MapLibre draws: each once, 48 pixels high; names are put together of them. */
+  noteLetters() {
+    const letters = new Set()
+    this.letters = letters
+    const { fillText } = OffscreenCanvasRenderingContext2D.prototype
+    OffscreenCanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+      if (/\b48px/.test(this.font)) letters.add(text)
+      return fillText.call(this, text, ...rest)
+    }
+  },
   /** `shown` resolves to the milliseconds from the click event on a row until its panel is drawn. */
   awaitClick() {
     const { promise, resolve } = Promise.withResolvers()

@@ -19,6 +19,8 @@ export interface MoversOrder {
 /** The number of steps of a round: subjects drive in circles, a few metres in each step. */
 const FRAMES = 24
 const STEP_DEGREES = 0.0005
+/** The corner of San Francisco from which they spread: its streets are drawn below them. */
+const [SOUTH, WEST] = [37.705, -122.51]
 /** A page that is behind misses steps, as with a server, which sends the newest state. */
 const BEHIND_BYTES = 8 * 1024 * 1024
 
@@ -63,8 +65,8 @@ function positionsAt(step: number, subjects: number): string {
     subjectId: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
     subjectType: 'device',
     name: `Mover ${String(index).padStart(5, '0')}`,
-    lat: 52.3 + (0.4 * Math.floor(index / wide)) / wide + STEP_DEGREES * Math.sin(angle + index),
-    lng: 13 + (0.8 * (index % wide)) / wide + STEP_DEGREES * Math.cos(angle + index),
+    lat: SOUTH + (0.11 * Math.floor(index / wide)) / wide + STEP_DEGREES * Math.sin(angle + index),
+    lng: WEST + (0.13 * (index % wide)) / wide + STEP_DEGREES * Math.cos(angle + index),
     timestamp: new Date().toISOString(),
     speed: 12.5,
     heading: (index * 37) % 360,

@@ -78,7 +78,8 @@ export async function answered<T>(request: Promise<Answered<T>>): Promise<NonNul
     code = UNKNOWN,
     message = response.statusText || `HTTP ${response.status}`,
     params,
+    challenge,
     errors,
   } = (error ?? {}) as Partial<components['schemas']['Failure']>
-  throw new Failure(response.status, { code, message, params }, errors, readRetryAfter(response))
+  throw new Failure(response.status, { code, message, params, challenge }, errors, readRetryAfter(response))
 }

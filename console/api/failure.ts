@@ -7,6 +7,8 @@ export interface Problem {
   code?: string | undefined
   message: string
   params?: ErrorParams | undefined
+  /** With the code `totp-required`. */
+  challenge?: string | undefined
 }
 
 interface FieldProblem extends Problem {

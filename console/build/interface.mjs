@@ -13,9 +13,9 @@ const unopened = new Proxy(() => {}, {
 
 /** Reads the document from a server that is created and never started. */
 export async function readDocument(root) {
-  const load = file => import(pathToFileURL(join(root, 'dist/src', file)))
+  const load = file => import(pathToFileURL(join(root, 'src', file)))
   const [{ createApp }, { gatherRoutes }, { toConfig }] = await Promise.all(
-    ['app.js', 'resources/interface/document.js', 'config.js'].map(load),
+    ['app.ts', 'resources/interface/document.ts', 'config.ts'].map(load),
   )
   const config = toConfig({ ROLES: 'jobs', JWT_SECRET: 'of a program that signs nobody in' })
   const names = ['db', 'tokens', 'watcher', 'lastSeen', 'scheduler', 'metrics', 'listening']

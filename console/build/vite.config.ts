@@ -3,7 +3,9 @@ import { resolve } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { packArcs } from '../map/arcs.ts'
-import { PATHS } from '../paths.ts'
+import { ADDRESSES } from '../paths.ts'
+import { mapLibrary } from './map-library.ts'
+import { typeface } from './typeface.ts'
 
 const CONSOLE = resolve(import.meta.dirname, '..')
 
@@ -77,13 +79,13 @@ const mapStyles: Plugin = {
 const addresses: Plugin = {
   name: 'addresses',
   generateBundle() {
-    this.emitFile({ type: 'asset', fileName: 'paths.json', source: JSON.stringify(PATHS) })
+    this.emitFile({ type: 'asset', fileName: 'paths.json', source: JSON.stringify(ADDRESSES) })
   },
 }
 
 export default defineConfig({
   root: CONSOLE,
-  plugins: [react(), ownLanguages, outlines, mapStyles, addresses],
+  plugins: [react(), ownLanguages, outlines, mapStyles, mapLibrary(), typeface(), addresses],
   build: {
     target: 'es2022',
     // A separate file is cached forever, and the page's policy forbids data: URLs.
@@ -100,6 +102,14 @@ export default defineConfig({
             {
               name: 'query',
               test: /@tanstack\/(?:query-core|react-query)\//,
+              tags: ['$initial'],
+              includeDependenciesRecursively: false,
+            },
+            // The modules that only the console's first load has, in one file: a dozen small ones are 4 kB larger. No file
+            // that the page of a tracking link loads may be in it (parts/rem.ts).
+            {
+              name: 'frame',
+              test: /\/console\/(?:api\/(?:client|failure|lists|workspace|renewal)\.|parts\/(?!icon|logo|rem\.)|live\/(?:live|fleet|changes|connection|socket)\.|map\/(?:areas|geometry|labels|picture-names|pictures|center-around|use-map)\.|shell\/|pages\/)/,
               tags: ['$initial'],
               includeDependenciesRecursively: false,
             },

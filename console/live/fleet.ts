@@ -7,7 +7,17 @@ const SHORTEST_MOVE_MS = 250
 /** Nothing drives further between two fixes: the marker jumps there. A share of the world's width, 4 km at the equator. */
 const JUMP = 0.0001
 
-const COLUMNS = ['x', 'y', 'fromX', 'fromY', 'startedAt', 'movesMs', 'heardAt', ...NUMERIC] as const
+const COLUMNS = [
+  'x',
+  'y',
+  'fromX',
+  'fromY',
+  'startedAt',
+  'movesMs',
+  'heardAt',
+  'stateAt',
+  ...NUMERIC,
+] as const
 type Column = (typeof COLUMNS)[number]
 
 /**
@@ -35,6 +45,11 @@ export function createFleet() {
     members: 0,
     slotOf: (id: string) => slots.get(id),
     typeOf: (slot: number) => TYPES[columns.type[slot] as number] as Position['subjectType'],
+    /** Milliseconds since the epoch: the fix that changed its state. NaN where this page has not seen that. */
+    stateSince(id: string): number {
+      const slot = slots.get(id)
+      return slot === undefined ? Number.NaN : (columns.stateAt[slot] as number)
+    },
     find(id: string): Position | undefined {
       const slot = slots.get(id)
       return slot === undefined ? undefined : unpack(fleet, slot)
@@ -76,6 +91,11 @@ export function createFleet() {
       const [x, y] = [toX(lng[index] as number), toY(lat[index] as number)]
       return move(id, some.names[index] as string, x, y, now)
     })
+    for (const [index, slot] of at.entries()) {
+      const isNew = columns.timestamp[slot] === 0
+      if (!isNew && columns.state[slot] !== some.columns.state[index])
+        columns.stateAt[slot] = some.columns.timestamp[index] as number
+    }
     for (const name of NUMERIC) {
       const [to, from] = [columns[name], some.columns[name]]
       for (let index = 0; index < at.length; index++) to[at[index] as number] = from[index] as number
@@ -94,6 +114,9 @@ export function createFleet() {
       columns.fromX[slot] = nextX
       columns.fromY[slot] = nextY
       columns.movesMs[slot] = 0
+      columns.stateAt[slot] = Number.NaN
+      // A used slot has the values of somebody else.
+      columns.timestamp[slot] = 0
       fleet.members++
     } else {
       const { x, y, fromX, fromY, movesMs, heardAt } = columns

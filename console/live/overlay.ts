@@ -2,11 +2,12 @@ import { createCamera } from '../map/camera.ts'
 import { type Clustering, cluster } from '../map/clusters.ts'
 import type { MapColors } from '../map/colors.ts'
 import { createLabels } from '../map/labels.ts'
-import { createMarkers, FLOATS, NO_DIRECTION } from '../map/markers.ts'
+import { createMarkers, DOT, FLOATS, NO_DIRECTION } from '../map/markers.ts'
 import { TILE_PX, toLngLat, toX, toY } from '../map/mercator.ts'
 import { createPace } from '../map/pace.ts'
 import type { PacedMap } from '../map/paced-map.ts'
 import { coveredOf, paddingOf } from '../map/room.ts'
+import { countCells, isCrowd, isDense } from './density.ts'
 import type { Fleet } from './fleet.ts'
 
 /** From this zoom on there are no clusters. */
@@ -25,14 +26,15 @@ const ALLOWANCE = 0.9
 /** Radians. */
 const UNSEEN_TURN = 0.05
 const CLICK_PX = 16
-/** With more markers on the screen, only the selected one has a name. */
+/** The reach of a number where each subject is a dot. */
+const NUMBER_PX = 12
+/** A click among many dots shows so many levels more. */
+const NEARER = 2
+/** With more markers on the screen, only those that somebody points at or has selected have a name. */
 const MAX_NAMED = 600
 const RADIANS = Math.PI / 180
 const MARGIN_PX = 40
-/**
- * Markers near the edge of the world, at 85°, are moved inside by this much, so that they are seen whole. Subjects at a pole
- * are drawn there.
- */
+/** Markers near the edge of the world, at 85°, and those at a pole are moved inside by this much, so that they are seen whole. */
 const EDGE_PX = 17
 /** Up to this number of markers, no name covers another marker. */
 const MAX_KEPT_FREE = 300
@@ -51,6 +53,8 @@ export interface OverlayOptions {
   writeCount: (count: number) => string
   /** Null for a click beside all markers; `point` is the place on the screen. */
   onSelect(subjectId: string | null, point: { x: number; y: number }): void
+  /** Called when the pointer reaches a marker, or leaves it: then with null. */
+  onHover(subjectId: string | null, point: { x: number; y: number }): void
 }
 
 interface OnScreen {
@@ -75,7 +79,8 @@ export function createOverlay(options: OverlayOptions) {
   const labels = createLabels(options.labels)
   const isSoftware = painter?.isSoftware ?? true
   const travel = createCamera(map, isSoftware)
-  const seenPx = isSoftware ? SEEN_PX_IN_SOFTWARE : SEEN_PX
+  /** Among very many dots nobody sees one of them move by so little. */
+  const seenPx = () => (isSoftware ? SEEN_PX_IN_SOFTWARE : SEEN_PX) * (clustering?.isDense ? 2 : 1)
   let selected: string | null = null
   let hovered: string | null = null
   let follow = false
@@ -121,7 +126,11 @@ export function createOverlay(options: OverlayOptions) {
     for (let slot = 0; slot < fleet.size; slot++) {
       if (!isShown(slot)) shownX[slot] = -1 - slot
     }
-    clustering = cluster(shownX, shownY, fleet.size, TILE_PX * 2 ** step)
+    const { lng, lat } = map.getCenter()
+    const worldPx = TILE_PX * 2 ** zoom
+    const sight = { centerX: toX(lng), centerY: toY(lat), width: width / worldPx, height: height / worldPx }
+    const group = isDense(shownX, shownY, fleet.size, sight, clustering?.isDense) ? countCells : cluster
+    clustering = group(shownX, shownY, fleet.size, TILE_PX * 2 ** step)
     clusteredFor = wanted
     clusteredAt = now
     return clustering
@@ -180,7 +189,8 @@ export function createOverlay(options: OverlayOptions) {
       data[at] = px
       data[at + 1] = py
       data[at + 2] = Number.isNaN(direction) ? NO_DIRECTION : direction * RADIANS
-      data[at + 3] = fleet.columns.state[slot] as number
+      const isDot = grouped?.isDense && !isSelected && id !== hovered
+      data[at + 3] = (fleet.columns.state[slot] as number) + (isDot ? DOT : 0)
       data[at + 4] = isSelected ? 2 : id === hovered ? 1 : 0
       drawnSlots[count++] = slot
     }
@@ -189,7 +199,7 @@ export function createOverlay(options: OverlayOptions) {
       let dx = x - centerX
       dx -= Math.round(dx)
       const px = dx * worldPx + width / 2
-      const r = labels.radiusOf(members.length)
+      const r = grouped?.isDense ? NUMBER_PX : labels.radiusOf(members.length)
       const py = keepInWorld((y - centerY) * worldPx + height / 2, r + 3)
       if (px < -r || py < -r || px > width + r || py > height + r) continue
       const states: [number, number, number] = [0, 0, 0]
@@ -202,16 +212,17 @@ export function createOverlay(options: OverlayOptions) {
 
   /** Whether the painting differs visibly from the current markers. */
   function isSeen(): boolean {
+    const movedPx = seenPx() * ALLOWANCE
     if (fleet.members !== painted.members || count !== painted.count) return true
     if (onScreen.length !== painted.clusters.length) return true
     for (let at = 0; at < count * FLOATS; at++) {
       const off = Math.abs((data[at] as number) - (painted.data[at] as number))
-      if (off > (at % FLOATS < 2 ? seenPx * ALLOWANCE : UNSEEN_TURN)) return true
+      if (off > (at % FLOATS < 2 ? movedPx : UNSEEN_TURN)) return true
     }
     return onScreen.some(({ x, y, states }, index) => {
       const before = painted.clusters[index] as OnScreen
       const off = Math.max(Math.abs(x - before.x), Math.abs(y - before.y))
-      return off > seenPx * ALLOWANCE || states.some((share, state) => share !== before.states[state])
+      return off > movedPx || states.some((share, state) => share !== before.states[state])
     })
   }
 
@@ -219,26 +230,28 @@ export function createOverlay(options: OverlayOptions) {
     painter?.draw(data, count, width, height, ratio, colors.markers)
     labels.begin(width, height, ratio)
     for (const { x, y, r, members, states } of onScreen) {
-      labels.cluster(x, y, r - 3, states, options.writeCount(members.length), colors.labels)
+      const written = options.writeCount(members.length)
+      if (clustering?.isDense) labels.number(x, y, written, colors.labels)
+      else labels.cluster(x, y, r - 3, states, written, colors.labels)
     }
     const candidates: { key: string; text: string; x: number; y: number }[] = []
     for (let index = 0; index < count; index++) {
       const slot = drawnSlots[index] as number
       const [key, text] = [fleet.ids[slot] as string, fleet.names[slot] as string]
       const [x, y] = [data[index * FLOATS] as number, data[index * FLOATS + 1] as number]
-      if (key === selected) candidates.unshift({ key, text, x: x + RING_PX, y })
-      else if (candidates.length < MAX_NAMED) candidates.push({ key, text, x, y })
+      if (key === selected || key === hovered) candidates.push({ key, text, x: x + RING_PX, y })
+      else if (count <= MAX_NAMED) candidates.push({ key, text, x, y })
     }
-    const named = count > MAX_NAMED ? candidates.slice(0, 1) : candidates
+    const always = new Set([selected, hovered])
     const free = count > MAX_KEPT_FREE ? [] : candidates.map(({ x, y }) => ({ x, y, r: MARKER_PX }))
-    labels.names(named, selected, [...onScreen, ...free], ratio, colors.labels)
+    labels.names(candidates, always, [...onScreen, ...free], ratio, colors.labels)
     painted = { data: data.slice(0, count * FLOATS), count, clusters: onScreen, members: fleet.members }
     isStale = false
   }
 
   function scheduleNext(pxPerMs: number) {
     if (follow && selected) pace.request()
-    else if (pxPerMs > 0) pace.requestIn(Math.min(seenPx / pxPerMs, 1_000))
+    else if (pxPerMs > 0) pace.requestIn(Math.min(seenPx() / pxPerMs, 1_000))
   }
 
   function placeOf(slot: number, now: number): [number, number] {
@@ -286,9 +299,11 @@ export function createOverlay(options: OverlayOptions) {
   const onClick = ({ point }: { point: { x: number; y: number } }) => {
     if (!picks) return
     const slot = slotAt(point.x, point.y)
-    if (slot !== -1) return options.onSelect(fleet.ids[slot] as string, point)
     const hit = onScreen.find(({ x, y, r }) => Math.hypot(x - point.x, y - point.y) <= r)
+    const isCrowded = clustering?.isDense && isCrowd(data, count, FLOATS, point.x, point.y)
+    if (slot !== -1 && !isCrowded) return options.onSelect(fleet.ids[slot] as string, point)
     if (hit) showAll(hit.members)
+    else if (isCrowded) travel({ center: map.unproject([point.x, point.y]), zoom: map.getZoom() + NEARER })
     else options.onSelect(null, point)
   }
   const onMouseMove = ({ point }: { point: { x: number; y: number } }) => {
@@ -297,10 +312,15 @@ export function createOverlay(options: OverlayOptions) {
     const id = slot === -1 ? null : (fleet.ids[slot] as string)
     const isCluster = onScreen.some(({ x, y, r }) => Math.hypot(x - point.x, y - point.y) <= r)
     map.getCanvas().style.cursor = id !== null || isCluster ? 'pointer' : ''
+    hover(id, point)
+  }
+  const hover = (id: string | null, point: { x: number; y: number }) => {
     if (id === hovered) return
     hovered = id
+    options.onHover(id, point)
     pace.request()
   }
+  const onMouseOut = ({ point }: { point: { x: number; y: number } }) => hover(null, point)
 
   /** Zooms to the members of a cluster. */
   function showAll(slots: readonly number[]): void {
@@ -327,6 +347,7 @@ export function createOverlay(options: OverlayOptions) {
   map.on('resize', resize)
   map.on('click', onClick)
   map.on('mousemove', onMouseMove)
+  map.on('mouseout', onMouseOut)
   resize()
 
   return {
@@ -370,6 +391,7 @@ export function createOverlay(options: OverlayOptions) {
       map.off('resize', resize)
       map.off('click', onClick)
       map.off('mousemove', onMouseMove)
+      map.off('mouseout', onMouseOut)
     },
   }
 }

@@ -10,19 +10,22 @@ import { leaveOutStrays } from './strays.ts'
 const MAX_ZOOM = 15
 
 /**
- * Moves the map so that every shown subject is visible; the first view leaves out strays, and does not glide. Returns false, and
+ * Moves the map so that every shown subject is visible; the first view leaves out strays, and does not glide by itself. Returns false, and
  * moves nothing, when there is no subject.
  */
 export function createOverview(map: MapLibre, fleet: Fleet) {
   const travel = createCamera(map, false)
-  return (isShown: (slot: number) => boolean, { isFirst = false } = {}): boolean => {
+  return (
+    isShown: (slot: number) => boolean,
+    { isFirst = false, glides = !isFirst }: { isFirst?: boolean; glides?: boolean } = {},
+  ): boolean => {
     const { x, y } = fleet.columns
     const shown = [...fleet.ids.keys()].filter(isShown)
     const slots = isFirst ? leaveOutStrays(shown, x, y) : shown
     const bounds = boundsAround(slots.map(slot => toLngLat(x[slot] as number, y[slot] as number)))
     if (!bounds) return false
     const target = map.cameraForBounds(bounds, { padding: paddingOf(map), maxZoom: MAX_ZOOM })
-    if (target) travel(target, !isFirst)
+    if (target) travel(target, glides)
     return true
   }
 }

@@ -14,6 +14,8 @@ export interface Clustering {
   clusters: Cluster[]
   /** By slot: 1 for a subject outside of all clusters. */
   alone: Uint8Array
+  /** Whether each is drawn as a dot, and the clusters as numbers alone. */
+  isDense: boolean
 }
 
 /**
@@ -64,5 +66,5 @@ export function cluster(x: Float64Array, y: Float64Array, size: number, worldPx:
     }
     clusters.push({ x: (px + sumX / members.length + 1) % 1, y: sumY / members.length, members })
   }
-  return { clusters, alone }
+  return { clusters, alone, isDense: false }
 }

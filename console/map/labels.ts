@@ -40,7 +40,7 @@ export function shorten(context: CanvasRenderingContext2D, name: string, ratio =
 /** Draws names beside markers, without overlaps, and clusters with their numbers. */
 export function createLabels(canvas: HTMLCanvasElement) {
   const context = canvas.getContext('2d') as CanvasRenderingContext2D
-  const font = `600 ${fromRem(FONT_REM)}px system-ui, sans-serif`
+  const font = `600 ${fromRem(FONT_REM)}px ${getComputedStyle(document.body).fontFamily}`
   const height = Math.ceil(fromRem(HEIGHT_REM))
   const rem = fromRem(1)
   const drawn = new Map<string, { image: HTMLCanvasElement; width: number }>()
@@ -112,20 +112,34 @@ export function createLabels(canvas: HTMLCanvasElement) {
       context.fillText(written, x, y + 0.5)
       context.textAlign = 'start'
     },
-    /** Draws names in order, those of the previous frame first. `chosen` is always drawn. */
+    /** The number of members on a plate as small as it can be. */
+    number(x: number, y: number, written: string, colors: LabelColors) {
+      context.font = font
+      const width = context.measureText(written).width + 0.5 * rem
+      context.beginPath()
+      context.roundRect(x - width / 2, y - height / 2, width, height, height / 2)
+      context.globalAlpha = 0.88
+      context.fillStyle = colors.surface
+      context.fill()
+      context.globalAlpha = 1
+      context.fillStyle = colors.text
+      context.textAlign = 'center'
+      context.textBaseline = 'middle'
+      context.fillText(written, x, y + 0.5)
+      context.textAlign = 'start'
+    },
+    /** Draws names, those of the previous frame before others. The ones of `always` come first, whatever they cover. */
     names(
       candidates: readonly Candidate[],
-      chosen: string | null,
+      always: ReadonlySet<string | null>,
       blocked: readonly { x: number; y: number; r: number }[],
       ratio: number,
       colors: LabelColors,
     ) {
       const boxes = blocked.map(({ x, y, r }) => [x - r, y - r, x + r, y + r] as const)
       const now = new Set<string>()
-      const [first, ...rest] = candidates
-      const order = first
-        ? [first, ...rest.filter(one => placed.has(one.key)), ...rest.filter(one => !placed.has(one.key))]
-        : []
+      const rank = ({ key }: Candidate) => (always.has(key) ? 0 : placed.has(key) ? 1 : 2)
+      const order = [...candidates].sort((one, other) => rank(one) - rank(other))
       for (const { key, text, x, y } of order) {
         if (now.size >= MAX_LABELS) break
         const { image, width } = drawText(text, ratio, colors)
@@ -134,7 +148,7 @@ export function createLabels(canvas: HTMLCanvasElement) {
         const [right, bottom] = [left + width, top + height]
         const lies = (box: readonly [number, number, number, number]) =>
           left < box[2] && right > box[0] && top < box[3] && bottom > box[1]
-        if (key !== chosen && boxes.some(lies)) continue
+        if (!always.has(key) && boxes.some(lies)) continue
         boxes.push([left, top, right, bottom])
         context.drawImage(image, left, top, width, height)
         now.add(key)

@@ -8,6 +8,7 @@ import type { MapColors } from './colors.ts'
 import { PacedMap } from './paced-map.ts'
 import { drawPictures } from './pictures.ts'
 import { authorizeTiles, retryTiles } from './tile-requests.ts'
+import { loadTypeface } from './typeface.ts'
 
 setWorkerUrl(workerUrl)
 
@@ -35,9 +36,10 @@ export async function openMap(
   view: View = WORLD,
   linkToken?: string,
 ) {
+  const [style] = await Promise.all([createStyle(colors), loadTypeface()])
   const map = new PacedMap({
     container,
-    style: await createStyle(colors),
+    style,
     ...view,
     maxZoom: 19,
     maxPitch: 0,

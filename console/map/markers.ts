@@ -1,6 +1,8 @@
 /** The values of a marker: x and y in pixels, direction in radians (or none), kind, emphasis. */
 export const FLOATS = 5
 export const NO_DIRECTION = -100
+/** Added to the kind of a marker: it is a dot in the colour of its state. */
+export const DOT = 3
 
 const VERTEX = `#version 300 es
 in vec2 place;
@@ -15,7 +17,7 @@ out float vEmphasis;
 void main() {
   vec2 clip = place / screen * 2.0 - 1.0;
   gl_Position = vec4(clip.x, -clip.y, 0.0, 1.0);
-  gl_PointSize = 34.0 * ratio;
+  gl_PointSize = (kind > 2.5 ? 9.0 : 34.0) * ratio;
   vDirection = direction;
   vKind = kind;
   vEmphasis = emphasis;
@@ -30,6 +32,7 @@ in float vEmphasis;
 uniform vec3 colors[3];
 uniform vec3 halo;
 uniform vec3 accent;
+uniform float dotPx;
 out vec4 color;
 
 float disc(vec2 p, float r) { return length(p) - r; }
@@ -45,8 +48,15 @@ float arrow(vec2 p) {
   return max(side, back);
 }
 void main() {
-  vec2 p = (gl_PointCoord - 0.5) * 34.0;
   int kind = int(vKind + 0.5);
+  if (kind > 2) {
+    float away = length(gl_PointCoord - 0.5) * 9.0;
+    vec4 around = vec4(halo, 1.0) * 0.5 * (1.0 - smoothstep(dotPx + 0.2, dotPx + 1.2, away));
+    color = mix(around, vec4(colors[kind - 3], 1.0), 0.9 * (1.0 - smoothstep(dotPx - 0.5, dotPx + 0.5, away)));
+    if (color.a < 0.01) discard;
+    return;
+  }
+  vec2 p = (gl_PointCoord - 0.5) * 34.0;
   float edge;
   if (kind == 0 && vDirection > -50.0) {
     float s = sin(vDirection), c = cos(vDirection);
@@ -65,6 +75,9 @@ void main() {
   if (drawn.a < 0.01) discard;
   color = drawn;
 }`
+
+/** The radius of a dot, smaller for each doubling of their number, so that what lies below stays readable. */
+const dotPxOf = (count: number) => Math.max(1.2, 2.8 - 0.45 * Math.log2(Math.max(1, count / 800)))
 
 type Rgb = readonly [number, number, number]
 export interface MarkerColors {
@@ -157,6 +170,7 @@ export function createMarkers(canvas: HTMLCanvasElement) {
       gl.uniform3fv(gl.getUniformLocation(program, 'colors'), colors.states.flat())
       gl.uniform3fv(gl.getUniformLocation(program, 'halo'), [...colors.halo])
       gl.uniform3fv(gl.getUniformLocation(program, 'accent'), [...colors.accent])
+      gl.uniform1f(gl.getUniformLocation(program, 'dotPx'), dotPxOf(count))
       gl.drawArrays(gl.POINTS, 0, count)
     },
   }

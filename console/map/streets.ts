@@ -10,8 +10,8 @@ export function streetLayers(source: string, colors: MapColors): LayerSpecificat
   const theme = readTheme()
   const { pois: _icons, ...base } = theme === 'dark' ? DARK : LIGHT
   const { land: earth, water } = colors
-  // MapLibre draws text in fonts of the browser. It reads the weight from the first name.
-  const fonts = { regular: 'system-ui', bold: 'Noto Sans Medium', italic: 'Noto Sans Italic' }
+  // MapLibre draws text in fonts of the page. It reads weight and style from the first name of a list.
+  const fonts = { regular: 'Inter', bold: 'Medium,Inter', italic: 'Italic,Inter' }
   const flavor = { ...base, ...TONES[theme], ...fonts, background: earth, earth, water }
   return (layers(source, flavor, { lang: lang || 'en' }) as LayerSpecification[])
     .filter(({ id }) => id !== 'background')

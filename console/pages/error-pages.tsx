@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'react'
 import { Link } from 'react-aria-components'
 import { useRouteError } from 'react-router'
 import { LoadFailure } from '../api/lazy-with-retry.ts'
@@ -21,12 +22,28 @@ export function MissingPage() {
   )
 }
 
-/** Whatever fails with this session, signing out leads to a page that works without one. */
+/** A page that was reloaded is not reloaded again within this time. */
+const RELOADED_MS = 60_000
+
+function mayReload(): boolean {
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
+  return navigation?.type !== 'reload' || performance.now() > RELOADED_MS
+}
+
+/**
+ * A part of a page that once failed to load fails until the page is reloaded: it reloads itself at once, as nothing typed can be
+ * lost where a page is opened. Whatever fails with this session, signing out leads to a page that works without one.
+ */
 export function BrokenPage() {
   const texts = useTexts()
   const error = useRouteError()
+  const [isReloading] = useState(() => error instanceof LoadFailure && mayReload())
+  useEffect(() => {
+    if (isReloading) location.reload()
+    else console.error(error)
+  }, [isReloading, error])
+  if (isReloading) return <main className="middle" id="content" aria-busy />
   const title = error instanceof LoadFailure ? texts.errors.unloaded : texts.errors.broken
-  console.error(error)
   return (
     <main className="middle" id="content">
       <title>{`${title} · ${texts.product}`}</title>

@@ -6,6 +6,7 @@ import { answered, api } from '../api/client.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { serverNow } from '../clock.ts'
 import { useSubjectName } from '../live/subject-names.ts'
+import { RecordName } from '../parts/choose-record.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ActionButton } from '../parts/parts.tsx'
 import { Question, type QuestionProps } from '../parts/question.tsx'
@@ -42,6 +43,16 @@ export function Component() {
   })
   const columns: (Column<Link> & { sort?: Sort })[] = [
     { id: 'subject', title: t.subject, cell: link => <SubjectName link={link} /> },
+    ...(may('view/task')
+      ? [
+          {
+            id: 'task',
+            title: t.task,
+            cell: (link: Link) => link.taskId && <RecordName kind="tasks" id={link.taskId} />,
+            minor: true,
+          },
+        ]
+      : []),
     {
       id: 'expires',
       title: t.expires,

@@ -41,6 +41,38 @@ export function usePlace(subjectId: string, point: Point, isWanted: boolean): st
   return data ?? ''
 }
 
+/** The names of cells, by the basemap's version and the cell, the last ones asked. */
+const named = new Map<string, NamedPlace>()
+const MAX_KEPT = 2_000
+
+/** The cell of a point, within which a moving one keeps its words. */
+export const cellOf = ({ lat, lng }: Point): string =>
+  `${readBasemapSetting()?.version} ${[lat, lng].map(one => Math.round(one * CELLS_PER_DEGREE) / CELLS_PER_DEGREE).join(' ')}`
+
+/** Where cells are in words, at most 100 of those that are not known yet. Undefined for a cell that is not known. */
+export function useCells(cells: readonly string[]): (cell: string) => NamedPlace | undefined {
+  const unknown = [...new Set(cells)].filter(cell => !named.has(cell)).slice(0, BATCH)
+  useQuery({
+    queryKey: ['cells', ...unknown],
+    enabled: unknown.length > 0 && hasWords(),
+    gcTime: 0,
+    queryFn: async ({ signal }) => {
+      const points = unknown.map(cell => {
+        const [, lat, lng] = cell.split(' ').map(Number) as [number, number, number]
+        return { lat, lng }
+      })
+      const places = await readPlaces(points, signal)
+      for (const [index, cell] of unknown.entries()) named.set(cell, places[index] ?? null)
+      for (const cell of named.keys()) {
+        if (named.size <= MAX_KEPT) break
+        named.delete(cell)
+      }
+      return unknown.length
+    },
+  })
+  return cell => named.get(cell)
+}
+
 /** Where points are in words, each once, as far as that is known. */
 export function usePlaces(points: readonly Point[]): (point: Point) => NamedPlace {
   const keys = [...new Set(points.map(keyOf))].slice(0, MAX_PLACES)

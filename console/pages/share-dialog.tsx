@@ -16,11 +16,13 @@ const TRAILS = { none: 0, hour: 60, day: 1_440 } as const
 
 interface Props {
   subject: { subjectId: string; subjectType: 'user' | 'device'; name: string }
+  /** The task for whose customer the link is: it also shows where the task is, and ends with it. */
+  taskId?: string
   onClose: () => void
 }
 
 /** Creates a link that shows people outside of the organization where one subject is. */
-export default function ShareDialog({ subject, onClose }: Props) {
+export default function ShareDialog({ subject, taskId, onClose }: Props) {
   const format = useFormat()
   const queries = useQueryClient()
   const t = useOwnTexts(TEXTS)
@@ -33,6 +35,7 @@ export default function ShareDialog({ subject, onClose }: Props) {
         subjectType: subject.subjectType,
         expiresAt: new Date(serverNow() + DURATIONS[duration]).toISOString(),
         trailMinutes: TRAILS[trail],
+        ...(taskId && { taskId }),
       }
       return (await answered(api.POST('/api/v3/tracking-link', { body }))).data
     },
@@ -57,7 +60,7 @@ export default function ShareDialog({ subject, onClose }: Props) {
         </div>
       ) : (
         <div className="stack">
-          <p className="hint">{t.explain}</p>
+          <p className="hint">{taskId ? t.explainTask : t.explain}</p>
           <Choose
             label={t.duration}
             value={duration}

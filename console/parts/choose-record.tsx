@@ -17,8 +17,7 @@ import type { KindName } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { Icon } from './icon.tsx'
 import { type Choice, FieldErrorText, IconButton } from './parts.tsx'
-import { filterByName, useName, useRecords } from './records.ts'
-import { useDebounced } from './use-debounced.ts'
+import { useMatching, useName } from './records.ts'
 
 interface Props {
   label: string
@@ -40,13 +39,9 @@ export function ChooseRecord({ kind, none, ...rest }: RecordProps) {
   const { value } = rest
   const nobody = none ?? form.none
   const [text, setText] = useState('')
-  const wanted = text.trim()
-  const debounced = useDebounced(wanted)
-  const records = useRecords(kind, debounced)
+  const matching = useMatching(kind, text)
   const chosen = useName(kind, value)
-  // A choice that does not match disappears at once. If it stayed, the first choice found would not get the focus.
-  const fitting = wanted === debounced ? records : filterByName(records, wanted)
-  const choices = wanted === '' ? [{ id: '', name: nobody }, ...fitting] : fitting
+  const choices = text.trim() === '' ? [{ id: '', name: nobody }, ...matching] : matching
   return <ChooseFound {...rest} {...{ text, setText, choices }} chosen={value === '' ? nobody : chosen} />
 }
 

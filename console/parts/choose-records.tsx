@@ -5,8 +5,7 @@ import type { KindName } from '../kinds.ts'
 import { RecordName, RecordSearch } from './choose-record.tsx'
 import { Icon } from './icon.tsx'
 import { FieldErrorText } from './parts.tsx'
-import { useRecords } from './records.ts'
-import { useDebounced } from './use-debounced.ts'
+import { useMatching } from './records.ts'
 
 /** A field for several records of a kind: the chosen ones first, then those that the search finds. */
 export function ChooseRecords(props: {
@@ -18,7 +17,7 @@ export function ChooseRecords(props: {
 }) {
   const { kind, label, name, value, onChange } = props
   const [text, setText] = useState('')
-  const records = useRecords(kind, useDebounced(text.trim()))
+  const records = useMatching(kind, text)
   /** The records that were chosen when the form opened: a checked record keeps its place. */
   const [first] = useState(value)
   const ids = [...new Set([...(text.trim() === '' ? first : []), ...records.map(({ id }) => id)])]

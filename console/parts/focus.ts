@@ -17,12 +17,15 @@ export function useEscape(onEscape: () => void): void {
 }
 
 /** The places that get the focus when the element that opened something is gone as well. */
-const ELSEWHERE = ['.panel .button', '.rows', '.table-box tr[tabindex]', 'main .button']
+const ELSEWHERE = ['.panel .button', '.rows', '.table-box tr[tabindex]']
 
 /** It has the focus after a navigation that no button started. */
 const PAGE_HEADING = '#content h1'
 
-/** Returns the focus to the element that had it before this part opened, unless it moved elsewhere meanwhile. */
+/**
+ * Returns the focus to the element that had it before this part opened, unless it moved elsewhere meanwhile. On a page where
+ * nothing is left to go on with, the heading gets it.
+ */
 export function useReturnFocus(): void {
   const [opener] = useState(() => document.activeElement)
   useEffect(() => {
@@ -35,6 +38,7 @@ export function useReturnFocus(): void {
         if (document.activeElement !== document.body) return
         if (one instanceof HTMLElement) one.focus()
       }
+      if (document.activeElement === document.body) focusHeading()
     }
   }, [opener])
 }
@@ -46,6 +50,15 @@ export function focusHeading(): void {
 
 /** Focuses the heading of the page, whatever is open on it. */
 export const focusPage = (): void => goTo(document.querySelector<HTMLElement>(PAGE_HEADING))
+
+/** The same after signing in: nobody has moved the focus by a key, so the heading has no frame until the focus moves on. */
+export function focusQuietly(): void {
+  focusHeading()
+  const heading = document.activeElement
+  if (!(heading instanceof HTMLElement) || !heading.matches('h1, h2')) return
+  heading.dataset.quiet = ''
+  heading.addEventListener('blur', () => delete heading.dataset.quiet, { once: true })
+}
 
 function goTo(heading: HTMLElement | null): void {
   if (!heading) return

@@ -4,6 +4,7 @@ import { useWorkspace } from '../api/workspace.ts'
 import { type KindName, permissionTo } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
 import type { Choice } from './parts.tsx'
+import { useDebounced } from './use-debounced.ts'
 
 /** The most that a list returns at once. Most organizations have no more records of a kind, so all names are known. */
 const FIRST = 500
@@ -38,6 +39,17 @@ export function useRecords(kind: KindName, search: string): Choice[] {
     },
   })
   return data ?? []
+}
+
+/**
+ * The same for a text that is being typed. A record that does not match disappears at once: if it stayed, the first one found would
+ * not get the focus, and another one would be found under a click.
+ */
+export function useMatching(kind: KindName, text: string): Choice[] {
+  const wanted = text.trim()
+  const debounced = useDebounced(wanted)
+  const records = useRecords(kind, debounced)
+  return wanted === debounced ? records : filterByName(records, wanted)
 }
 
 /** The name of any record of a kind. */

@@ -16,6 +16,7 @@ import { Icon } from './icon.tsx'
 import { Trouble } from './parts.tsx'
 import { fromRem } from './rem.ts'
 import { stepTo } from './rows.ts'
+import { ChooseAll, ChooseCell, type Selection, useRowSelection } from './selection.tsx'
 import type { Page } from './use-list.ts'
 
 const ROW_PX = fromRem(2.5)
@@ -50,6 +51,8 @@ interface Props<T> {
   /** The sort order; a minus means descending. */
   order?: string
   onOrder?: (order: string) => void
+  /** Where several rows can be chosen: by their boxes, by space, and by Shift with a click or an arrow key. */
+  selection?: Selection<T> | undefined
 }
 
 /** A list of the API that loads pages while it scrolls. Arrow keys move between rows, Enter opens one. */
@@ -63,12 +66,14 @@ export function Table<T extends { _id: string }>({
   opened,
   order,
   onOrder,
+  selection,
 }: Props<T>) {
   const texts = useTexts()
   const format = useFormat()
   const box = useRef<HTMLDivElement>(null)
   const isPrinted = useSyncExternalStore(onPrint, () => paper.matches)
   const records = list.data?.pages.flatMap(page => page.data) ?? []
+  const choice = useRowSelection(selection, records)
   const rows = useVirtualizer({
     count: records.length,
     getScrollElement: () => box.current,
@@ -154,6 +159,7 @@ export function Table<T extends { _id: string }>({
     if (event.key === 'Enter' && isRow) onOpen?.(records[index] as T)
     const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / ROW_PX) - 1)
     const next = stepTo(event.key, index, { count: records.length, page })
+    if (isRow && choice?.onKey(event, index, next)) return
     if (next === undefined) return
     event.preventDefault()
     if (event.key === 'End') setToEnd(hasNextPage)
@@ -185,6 +191,14 @@ export function Table<T extends { _id: string }>({
         >
           <thead>
             <tr aria-rowindex={1}>
+              {choice && (
+                <ChooseAll
+                  isAll={choice.isAll}
+                  isSome={choice.chosen.size > 0}
+                  label={choice.labelOfAll}
+                  onChange={choice.toggleAll}
+                />
+              )}
               {columns.map(column => (
                 <Heading key={column.id} column={column} order={order} onOrder={onOrder} />
               ))}
@@ -201,14 +215,15 @@ export function Table<T extends { _id: string }>({
                   tabIndex={item.index === stopAt ? 0 : -1}
                   aria-rowindex={item.index + 2}
                   data-index={item.index}
-                  className={onOpen ? 'opens' : undefined}
+                  className={`${onOpen ? 'opens' : ''} ${choice?.chosen.has(record._id) ? 'is-chosen' : ''}`}
                   // The link in the row navigates by itself, or into another tab.
-                  onClick={({ target }) => (target as Element).closest('a') ?? onOpen?.(record)}
+                  onClick={({ target }) => (target as Element).closest('a, .pick') ?? onOpen?.(record)}
                   onFocus={() => {
                     at.current = item.index
                     setStop(item.index)
                   }}
                 >
+                  {choice && <ChooseCell selection={choice} record={record} index={item.index} />}
                   {columns.map(column => (
                     <td
                       key={column.id}

@@ -20,10 +20,14 @@ export interface PageQuery {
 export type ReadPage<Query, P> = (query: Query, signal: AbortSignal) => Promise<P>
 
 /** A list of the API that is read page by page. A new search or order shows the previous rows until its own are there. */
-export function useList<P extends Page<unknown>>(queryKey: readonly unknown[], read: ReadPage<PageQuery, P>) {
+export function useList<P extends Page<unknown>>(
+  queryKey: readonly unknown[],
+  read: ReadPage<PageQuery, P>,
+  everyMs = EVERY_MS,
+) {
   return useInfiniteQuery({
     queryKey,
-    meta: { everyMs: EVERY_MS },
+    meta: { everyMs },
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: { limit: FIRST_ROWS } as PageQuery,
     getNextPageParam: ({ pagination: { nextCursor: cursor } }, { length }) =>

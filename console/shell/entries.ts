@@ -7,6 +7,7 @@ import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { usePages } from './pages.ts'
 import { useChoices } from './preference-choices.ts'
+import { sectionsFor } from './sections.ts'
 import { useSignOut, useSwitchOrganization } from './session-actions.ts'
 
 /** A place that the palette leads to, or an action that it runs. */
@@ -53,6 +54,13 @@ export function useFixedEntries(): { pages: Entry[]; actions: Entry[] } {
 
   const pages: Entry[] = [
     ...usePages().map(({ to, icon, text }) => ({ id: `page:${to}`, name: text, icon, to })),
+    ...sectionsFor(may).map(name => ({
+      id: `page:${urls.settingsOf(name)}`,
+      name: texts.nav.sections[name],
+      hint: texts.nav.settings,
+      icon: 'settings' as const,
+      to: urls.settingsOf(name),
+    })),
     { id: 'page:interface', name: texts.nav.interface, icon: 'code', run: openInterface },
   ]
   const actions: Entry[] = [

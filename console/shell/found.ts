@@ -4,6 +4,7 @@ import { readList } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { KINDS, type KindName, PAGE_KINDS, type PageKind, permissionTo } from '../kinds.ts'
 import { useLive } from '../live/live.tsx'
+import { readBasemapSetting } from '../map/basemap-setting.ts'
 import { useLocale, useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
 import { containing, type Entry } from './entries.ts'
@@ -12,8 +13,13 @@ import { type HintedFence, useFenceHints } from './fence-hints.ts'
 /** Per group. More would not be read, and another letter leaves fewer. */
 const MAX_OF_KIND = 6
 
+/** Streets and towns are searched for from this many letters on: fewer are in very many names. */
+const MIN_LETTERS_OF_PLACE = 3
+/** The server's limit for a search of places. */
+const MAX_LETTERS_OF_PLACE = 100
+
 /** Devices and users are found as subjects of the map. */
-const TABLES = PAGE_KINDS.filter(kind => kind !== 'devices')
+const TABLES = PAGE_KINDS.filter(kind => kind !== 'devices' && kind !== 'users')
 const GROUPS = ['subjects', ...TABLES] as const
 type Group = (typeof GROUPS)[number]
 
@@ -26,6 +32,30 @@ interface Found {
   deviceId?: string | null
 }
 
+/** The streets and towns of the basemap with this text in their name; none where the map shows no names. */
+function useFoundPlaces(text: string, isWanted: boolean) {
+  const search = text.slice(0, MAX_LETTERS_OF_PLACE)
+  const { data, isFetching } = useQuery({
+    queryKey: ['palette', 'places', search],
+    enabled: isWanted && search.length >= MIN_LETTERS_OF_PLACE && readBasemapSetting()?.vector === true,
+    // A failure leaves out the places alone.
+    retry: false,
+    queryFn: async ({ signal }) =>
+      (await answered(api.GET('/api/v3/places', { params: { query: { search } }, signal }))).data,
+  })
+  const entries = (data ?? []).flatMap((place): Entry[] => {
+    if (place?.lat === undefined || place.lng === undefined) return []
+    const { name, lat, lng, street } = place
+    return [{ id: `place:${lat},${lng}`, name, icon: 'map', to: urls.mapAt(lat, lng, street ? 16 : 13) }]
+  })
+  // The parts of a long street have one name.
+  const names = new Set<string>()
+  return {
+    places: entries.filter(({ name }) => !names.has(name) && names.add(name)).slice(0, MAX_OF_KIND),
+    isFetching,
+  }
+}
+
 /** The records with this text in their name: the loaded subjects at once, and the records that the server finds. */
 export function useFoundEntries(text: string, debounced: string) {
   const texts = useTexts()
@@ -33,6 +63,7 @@ export function useFoundEntries(text: string, debounced: string) {
   const { fleet } = useLive()
   const hintFences = useFenceHints()
   const hasMap = may('view/location')
+  const { places, isFetching: isFindingPlaces } = useFoundPlaces(debounced, hasMap)
   const server = useQuery({
     queryKey: ['palette', debounced],
     enabled: debounced !== '',
@@ -95,7 +126,7 @@ export function useFoundEntries(text: string, debounced: string) {
       // A device that never reported is not on the map.
       return hasMap && (lastSeenAt || entry.state) ? entry : { ...entry, to: urls.record('devices', _id) }
     }),
-    ...(hasMap ? users : []).map(onMapAs),
+    ...users.map(user => (hasMap ? onMapAs(user) : { ...onMapAs(user), to: urls.record('users', user._id) })),
   ]
   const hints = hintFences((tables?.get('geofences') ?? []) as readonly HintedFence[])
   const foundOf = (group: Group): Entry[] => {
@@ -122,9 +153,10 @@ export function useFoundEntries(text: string, debounced: string) {
           .sort((one, other) => compare(one.name, other.name))
           .slice(0, MAX_OF_KIND)
   return {
-    found: GROUPS.map(group => [group, shown(group)] as const),
+    found: [...GROUPS.map(group => [group, shown(group)] as const), ['places', places] as const],
     // An error about the previous text says nothing about this one.
-    isSearching: text.trim() !== '' && (isTyping || ((isOld || server.isFetching) && !server.error)),
+    isSearching:
+      text.trim() !== '' && (isTyping || isFindingPlaces || ((isOld || server.isFetching) && !server.error)),
     error: server.error,
   }
 }

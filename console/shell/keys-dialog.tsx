@@ -21,6 +21,8 @@ export default function KeysDialog({ onClose }: { onClose: () => void }) {
     ['J', t.next],
     ['K', t.previous],
     ['F', t.follow],
+    ['A', t.assign],
+    ['N', t.newTask],
     ['Esc', t.close],
     ['?', t.help],
   ]

@@ -1,6 +1,6 @@
 import '../styles/palette.css'
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
-import { Autocomplete, Header, Input, Menu, MenuItem, MenuSection, TextField } from 'react-aria-components'
+import { type KeyboardEvent, useEffect, useId, useState } from 'react'
+import { Input, TextField } from 'react-aria-components'
 import { useNavigate } from 'react-router'
 import { MAX_SEARCH } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
@@ -14,7 +14,21 @@ import { containing, type Entry, namesBegin, useFixedEntries } from './entries.t
 import { useFoundEntries } from './found.ts'
 import { keepRecent, readRecent } from './recent.ts'
 
-/** The field of the palette, and the entries that match it. */
+/** How many entries a key moves by. */
+const STEPS: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }
+
+/** The entry that a key leads to; an arrow key goes round. Undefined for another key, or without entries. */
+function targetOf(key: string, at: number, count: number): number | undefined {
+  const step = STEPS[key]
+  if (step === undefined || count === 0) return undefined
+  if (at < 0) return step > 0 ? 0 : count - 1
+  return Math.abs(step) === 1 ? (at + step + count) % count : Math.min(Math.max(at + step, 0), count - 1)
+}
+
+/**
+ * The field of the palette, and the entries that match it: a combobox of our own, because React Aria's leaves the highlight on
+ * an entry that was the first before the server answered, or on none, while Enter takes the first.
+ */
 export function Search({ onDone }: { onDone: () => void }) {
   const texts = useTexts()
   const t = texts.palette
@@ -45,15 +59,25 @@ export function Search({ onDone }: { onDone: () => void }) {
     if (name === 'subjects' && !may('view/location')) return texts.kinds.devices.title
     return name in t.groups ? t.groups[name as keyof typeof t.groups] : texts.kinds[name as PageKind].title
   }
-  const count = groups.reduce((sum, [, entries]) => sum + entries.length, 0)
+  const entries = groups.flatMap(([, entries]) => entries)
+  const count = entries.length
+  /** The entry that a key or the pointer has moved to since the last letter. */
+  const [movedTo, setMovedTo] = useState<string | null>(null)
+  const moved = entries.findIndex(({ id }) => id === movedTo)
+  /** Which entry Enter takes, and which is highlighted: the first, until somebody moves; -1 for none. */
+  const at = moved >= 0 ? moved : text.trim() !== '' && count > 0 ? 0 : -1
+  const chosen = entries[at]
+  const listId = useId()
+  const idOf = (entry: Entry) => `${listId}-${entry.id}`
+  useEffect(() => {
+    if (movedTo !== null)
+      document.getElementById(`${listId}-${movedTo}`)?.scrollIntoView({ block: 'nearest' })
+  }, [listId, movedTo])
 
-  const [first] = groups.flatMap(([, entries]) => entries)
-  /** Whether an arrow key has moved through the list since the last letter. */
-  const hasGone = useRef(false)
   /** Whether Enter waits for the server, as no loaded entry matches the text. */
   const [isWaiting, setWaiting] = useState(false)
   const type = (text: string) => {
-    hasGone.current = false
+    setMovedTo(null)
     setWaiting(false)
     setText(text)
   }
@@ -67,54 +91,86 @@ export function Search({ onDone }: { onDone: () => void }) {
       afterDialog(() => document.querySelector('.modal-overlay') ?? focusHeading()),
     )
   }
-  // React Aria activates an entry only some time after the last letter, so that a screen reader can read the letters out.
-  // Enter must not wait for that.
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key.startsWith('Arrow') || event.key.startsWith('Page')) hasGone.current = true
-    if (event.key !== 'Enter' || event.nativeEvent.isComposing || hasGone.current || text.trim() === '')
-      return
+    if (event.nativeEvent.isComposing) return
+    const to = targetOf(event.key, at, count)
+    if (to !== undefined) {
+      event.preventDefault()
+      setMovedTo(entries[to]?.id ?? null)
+    }
+    if (event.key !== 'Enter') return
     event.preventDefault()
-    event.stopPropagation()
-    if (first) choose(first)
+    if (chosen) choose(chosen)
     else setWaiting(isSearching)
   }
   useEffect(() => {
     if (!isWaiting || isSearching) return
     setWaiting(false)
-    if (first) choose(first)
+    if (chosen) choose(chosen)
   })
   return (
-    <Autocomplete inputValue={text} onInputChange={type}>
-      <TextField className="search palette-search" aria-label={texts.nav.commands} autoFocus>
+    <>
+      <TextField
+        className="search palette-search"
+        aria-label={texts.nav.commands}
+        autoFocus
+        value={text}
+        onChange={type}
+      >
         <Icon name="search" />
-        <Input placeholder={texts.nav.commands} maxLength={MAX_SEARCH} onKeyDownCapture={onKeyDown} />
+        <Input
+          role="combobox"
+          aria-autocomplete="list"
+          aria-expanded={count > 0}
+          aria-controls={listId}
+          aria-activedescendant={chosen && idOf(chosen)}
+          autoComplete="off"
+          placeholder={texts.nav.commands}
+          maxLength={MAX_SEARCH}
+          onKeyDown={onKeyDown}
+        />
       </TextField>
-      {/* Mounted also while empty: a list that goes and comes back does not highlight its first entry. */}
-      <Menu className="menu palette-list" aria-label={t.results} hidden={count === 0}>
+      <div
+        className="menu palette-list"
+        id={listId}
+        role="listbox"
+        aria-label={t.results}
+        hidden={count === 0}
+      >
         {groups
           .filter(([, entries]) => entries.length > 0)
           .map(([name, entries]) => (
-            <MenuSection key={name} id={name}>
-              <Header>{titleOf(name)}</Header>
+            // biome-ignore lint/a11y/useSemanticElements: a fieldset does not belong in a listbox
+            <section key={name} role="group" aria-labelledby={`${listId}-${name}`}>
+              <div className="menu-header" id={`${listId}-${name}`} role="presentation">
+                {titleOf(name)}
+              </div>
               {entries.map(entry => (
-                <MenuItem
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the focus stays in the field, which handles the keys
+                <div
                   key={entry.id}
-                  id={entry.id}
+                  id={idOf(entry)}
                   className="menu-item"
-                  textValue={entry.name}
-                  onAction={() => choose(entry)}
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={entry === chosen}
+                  data-focused={entry === chosen || undefined}
+                  // The focus stays in the field.
+                  onMouseDown={event => event.preventDefault()}
+                  onPointerMove={() => setMovedTo(entry.id)}
+                  onClick={() => choose(entry)}
                 >
                   {entry.state ? <StateMark state={entry.state} /> : <Icon name={entry.icon} />}
                   <span>{entry.name}</span>
                   {entry.hint && <small>{entry.hint}</small>}
-                </MenuItem>
+                </div>
               ))}
-            </MenuSection>
+            </section>
           ))}
-      </Menu>
+      </div>
       <p className={count === 0 || error ? 'hint palette-note' : 'unseen'} role="status">
         {error ? sayFailure(error, texts) : isSearching ? t.searching : count === 0 ? t.none : t.count(count)}
       </p>
-    </Autocomplete>
+    </>
   )
 }

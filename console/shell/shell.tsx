@@ -12,28 +12,29 @@ import { againAfter, isAway, isForbidden, retryAfterOf } from '../api/failure.ts
 import { lazyWithRetry, preload, useFailedLoads, useIsWaitingForServer } from '../api/lazy-with-retry.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { LiveProvider, useLive } from '../live/live.tsx'
-import { focusHeading, focusPage, useKeptFocus } from '../parts/focus.ts'
+import { focusPage, focusQuietly, useKeptFocus } from '../parts/focus.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { IconButton, sayUndone } from '../parts/parts.tsx'
 import { useSingleKeys } from '../parts/single-keys.ts'
 import { getUndoable, offerUndo, onUndoable } from '../parts/undo.ts'
-import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession, wasMoved } from '../session.ts'
+import { accountOf, getHeld, getSession, hasJustEntered, hasLeft, onSession } from '../session.ts'
 import { useTexts } from '../texts/texts.tsx'
 import { urls } from '../urls.ts'
+import { Entrance } from './entrance.tsx'
 import { LeavingProvider, WayBlocker } from './leaving.tsx'
 import { LiveBadge } from './live-badge.tsx'
 import { AccountMenu, MorePages, OrganizationMenu } from './menus.tsx'
-import { OtherOrganization } from './other-organization.tsx'
 import { useIsOutdated } from './outdated.ts'
 import { type PageEntry, usePages } from './pages.ts'
 import { Palette } from './palette.tsx'
 import { SWITCHING } from './session-actions.ts'
-import { SignIn } from './sign-in.tsx'
 import { WorkspaceProvider } from './workspace-provider.tsx'
 
 const KeysDialog = lazyWithRetry(() => import('./keys-dialog.tsx'))
+const ZoneNote = lazyWithRetry(() => import('./zone-note.tsx'))
 const UndoBar = lazyWithRetry(() => import('./undo-bar.tsx'))
+const READER_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone
 const MAX_RETRIES = 3
 /** The bar has room for this number of pages with their names (styles/shell.css hides the others). */
 const PAGES_ON_PHONE = 4
@@ -50,8 +51,7 @@ declare module '@tanstack/react-query' {
 
 /**
  * The frame around every page for somebody who is signed in. Another account or organization starts from the map and takes
- * over no state. If unsaved input would be lost with the session, it stays mounted and hidden below the sign-in form, or
- * below the question whether to switch back to its organization.
+ * over no state. If unsaved input would be lost with the session, it stays mounted and hidden below the sign-in form.
  */
 export function Shell() {
   const session = useSyncExternalStore(onSession, getSession)
@@ -71,7 +71,7 @@ export function Shell() {
           <SignedIn key={account} token={shown.token} />
         </AriaRouter>
       </Activity>
-      {held && (session ? <OtherOrganization held={held} /> : <SignIn isAgain />)}
+      {held && !session && <Entrance isAgain />}
     </>
   )
 }
@@ -132,9 +132,10 @@ function SignedIn({ token }: { token: string }) {
 function Frame() {
   const texts = useTexts()
   const pages = usePages()
+  const { timeZone } = useWorkspace()
   // The sign-in form had the focus and is gone: the heading gets it.
   useEffect(() => {
-    if (hasJustEntered() && !document.querySelector('.modal-overlay')) focusHeading()
+    if (hasJustEntered() && !document.querySelector('.modal-overlay')) focusQuietly()
   }, [])
   useKeptFocus()
   const [isShowingKeys, setShowingKeys] = useState(false)
@@ -151,12 +152,17 @@ function Frame() {
         </div>
         <Palette />
         <nav aria-label={texts.nav.label}>
-          {pages.map(page => (
-            <NavItem key={page.to} {...page} />
+          {pages.map((page, at) => (
+            <NavItem key={page.to} {...page} isFirst={page.group !== pages[at - 1]?.group} />
           ))}
           <MorePages pages={pages.slice(PAGES_ON_PHONE)} />
         </nav>
         <div className="side-end">
+          {timeZone !== READER_ZONE && (
+            <Suspense>
+              <ZoneNote />
+            </Suspense>
+          )}
           <LiveBadge />
           <AccountMenu />
         </div>
@@ -203,13 +209,12 @@ function Undo() {
 }
 
 /**
- * One line of news: that an opened page waits for the server, that the organization or the role has changed, or that a switch
- * failed. It stays until it is closed or another page is opened.
+ * One line of news: that an opened page waits for the server, that the role has changed, or that a switch failed. It stays until it is closed or another page is opened.
  */
 function News() {
   const texts = useTexts()
   const { nav, account, form, errors } = texts
-  const { organizations, roleChanges } = useWorkspace()
+  const { roleChanges } = useWorkspace()
   const isWaiting = useIsWaitingForServer()
   const failed = useFailedLoads()
   const isOutdated = useIsOutdated()
@@ -219,23 +224,19 @@ function News() {
   const { pathname } = useLocation()
   const [heard, setHeard] = useState({
     pathname,
-    move: !wasMoved(),
     roleChanges: 0,
     failed: 0,
     switchedAt: 0,
   })
-  const hear = () =>
-    setHeard({ pathname, move: true, roleChanges, failed, switchedAt: switched?.submittedAt ?? 0 })
+  const hear = () => setHeard({ pathname, roleChanges, failed, switchedAt: switched?.submittedAt ?? 0 })
   if (pathname !== heard.pathname) hear()
-  const here = organizations.find(one => one.isCurrent)?.organizationName
-  const move = here && !heard.move && account.moved(here)
   const isRefused = switched?.status === 'error' && switched.submittedAt > heard.switchedAt
   const refusal = isRefused && (
     <>
       {account.notSwitched} {sayUndone(switched.error, texts)}
     </>
   )
-  const news = refusal || (roleChanges > heard.roleChanges ? account.roleChanged : move)
+  const news = refusal || (roleChanges > heard.roleChanges ? account.roleChanged : '')
   const reload = failed > heard.failed ? errors.unloaded : isOutdated && errors.outdated
   const text = isWaiting ? nav.opensLater : news || reload
   return (
@@ -247,9 +248,10 @@ function News() {
   )
 }
 
-function NavItem({ to, icon, text }: PageEntry) {
+/** `isFirst` of its group: a gap stands above it. */
+function NavItem({ to, icon, text, isFirst }: PageEntry & { isFirst: boolean }) {
   return (
-    <NavLink className="nav-item" to={to} end={to === urls.map} title={text}>
+    <NavLink className={`nav-item ${isFirst ? 'begins' : ''}`} to={to} end={to === urls.map} title={text}>
       <Icon name={icon} />
       <span>{text}</span>
     </NavLink>

@@ -1,9 +1,17 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { onRefusal } from '../api/client.ts'
+import { Failure } from '../api/failure.ts'
+import { lazyWithRetry } from '../api/lazy-with-retry.ts'
 import { ME, readMe, WorkspaceContext } from '../api/workspace.ts'
 import { Trouble } from '../parts/parts.tsx'
 import { TextsProvider, useTexts } from '../texts/texts.tsx'
+
+const SecondFactorPage = lazyWithRetry(() => import('./second-factor-page.tsx'))
+
+/** Whether the organization demands a second factor that the person has not. */
+const isUnsecured = (error: unknown) =>
+  error instanceof Failure && error.problem.code === 'second-factor-required'
 
 /** Provides the account, its organization and permissions, and the organization's language and time zone. */
 export function WorkspaceProvider({ children }: { children: ReactNode }) {
@@ -14,6 +22,13 @@ export function WorkspaceProvider({ children }: { children: ReactNode }) {
   const trouble = useRef<unknown>(null)
   trouble.current = me.error ?? trouble.current
   // The last response holds while the server is away.
+  if (!me.data && isUnsecured(trouble.current)) {
+    return (
+      <Suspense>
+        <SecondFactorPage onDone={() => void me.refetch()} />
+      </Suspense>
+    )
+  }
   if (!me.data && trouble.current) {
     return (
       <main className="middle" id="content">

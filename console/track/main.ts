@@ -5,6 +5,7 @@ import type { State } from '../live/packed.ts'
 import { OWNERS, readBasemapSetting } from '../map/basemap-setting.ts'
 import { readMapColors } from '../map/colors.ts'
 import { nearX, toX, toY } from '../map/mercator.ts'
+import { loadTypeface } from '../map/typeface.ts'
 import { onTheme } from '../preferences.ts'
 import { de } from '../texts/de/de.ts'
 import { trackTexts as trackInGerman } from '../texts/de/track.ts'
@@ -70,8 +71,9 @@ const owners = OWNERS.flatMap(({ name, href }, index) => [
 ])
 const sources = make('p', { className: 'sources', hidden: readBasemapSetting() === null }, ...owners)
 const main = make('main', {}, make('div', { className: 'map' }, canvas, sources, buttons), card)
-document.getElementById('root')?.replaceChildren(main, spoken)
+document.getElementById('root')?.replaceChildren(spoken, main)
 onTheme(map.request)
+void loadTypeface().then(map.request)
 
 let newest: Point | null = null
 let from = { x: 0, y: 0 }

@@ -1,8 +1,20 @@
 import type { Lane } from '../demand.ts'
 
 /** The interface of a driver, which `pglite.ts` and `postgres.ts` implement. */
+/** The connections of one purpose. */
+export interface LaneFigures {
+  name: string
+  open: number
+  idle: number
+  max: number
+  /** Statements that wait for a connection. */
+  waiting: number
+}
+
 export interface Driver {
   readonly isOneSession: boolean
+  /** Absent where there are no connections. */
+  readLanes?(): LaneFigures[]
   readonly bulk: BulkSize
   /** Runs one statement in a transaction of its own. */
   run(lane: Lane, statement: Statement): Promise<unknown[]>
@@ -25,8 +37,11 @@ export interface Driver {
    * if another process holds it; `onLost` is called when the session that holds it ends unexpectedly.
    */
   holdWriterLock(onLost: () => void): Promise<(() => Promise<void>) | null>
-  /** Listens from now on, even across lost connections; calls `onGap` when notifications may have been missed. */
-  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): void
+  /**
+   * Listens from the moment when it resolves, even across lost connections; calls `onGap` when notifications may have been
+   * missed since. While the database is away it tries again; it resolves at closing too.
+   */
+  listen(channel: string, onPayload: (payload: string) => void, onGap: () => void): Promise<void>
   close(): Promise<void>
 }
 

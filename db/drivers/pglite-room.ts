@@ -24,6 +24,14 @@ interface Failure {
   code?: string
 }
 
+const readFreeMib = (directory: string): number => {
+  const { bavail, bsize } = statfsSync(directory)
+  return Math.floor((bavail * bsize) / MIB)
+}
+
+/** Whether the embedded database in the directory writes. */
+export const hasRoom = (directory: string): boolean => readFreeMib(directory) >= NEEDED_MIB
+
 export function createRoom(pglite: PGlite, directory: string): Room {
   let isFull = false
   let freeMib = 0
@@ -32,8 +40,7 @@ export function createRoom(pglite: PGlite, directory: string): Room {
       return isFull
     },
     async look() {
-      const { bavail, bsize } = statfsSync(directory)
-      freeMib = Math.floor((bavail * bsize) / MIB)
+      freeMib = readFreeMib(directory)
       if (freeMib < NEEDED_MIB === isFull) return
       isFull = !isFull
       await pglite.exec(`SET default_transaction_read_only = ${isFull ? 'on' : 'off'}`)

@@ -11,9 +11,10 @@ import type { Answer, Request } from './pglite-worker.ts'
 const LOOK_AGAIN_MS = 200
 /**
  * Everybody else waits while rows are stored: 200 rows of five short columns take 25 ms of processor time; the same
- * number of characters in long texts, with a trigram index, takes 50 ms.
+ * number of characters in long texts, with a trigram index, takes 50 ms, and six times as long right after the start on a slow machine. So a
+ * batch has half of it.
  */
-const BULK: BulkSize = { rows: 200, characters: 96 * 1024 }
+const BULK: BulkSize = { rows: 200, characters: 48 * 1024 }
 
 /** Passing values live only for a statement. Node's default of 48 MB would fill up before any is collected. */
 const YOUNG_MB = 16
@@ -162,9 +163,11 @@ export async function openPglite(options: {
       ),
     // The lock of the directory suffices.
     holdWriterLock: async () => async () => {},
-    listen(channel, onPayload) {
+    async listen(channel, onPayload) {
       payloadListeners.push(onPayload)
-      ask({ kind: 'listen', text: channel }).catch(error => options.onError(error, 'listening for changes'))
+      await ask({ kind: 'listen', text: channel }).catch(error =>
+        options.onError(error, 'listening for changes'),
+      )
     },
     async close() {
       if (!gone) {

@@ -1,5 +1,7 @@
 import pg from 'pg'
 import { isAway } from '../errors.ts'
+import type { Secret } from '../secret.ts'
+import { type Encrypted, mayTakeOther, readEncryption } from './postgres-tls.ts'
 
 /** PostgreSQL's code for a standby (25006): callers try again, as if nobody had answered. */
 const READ_ONLY = '25006'
@@ -7,7 +9,8 @@ const READ_ONLY = '25006'
 /**
  * The servers in an address, of which one accepts writes: `postgres://user@first:5432,second:5432/name`, as in libpq.
  * The server that accepted writes last is asked first. If it is lost, or reports that it is a standby, the next one is
- * asked.
+ * asked. Where `sslmode` allows it, a server that refuses an encrypted connection is asked for an unencrypted one, or the
+ * reverse. An address in a file may change at any time.
  */
 export interface Hosts {
   readonly count: number
@@ -17,15 +20,44 @@ export interface Hosts {
   connect<Client>(attempt: () => Promise<Client>): Promise<Client>
 }
 
-export function createHosts(url: string): Hosts {
-  const urls = splitUrl(url)
+interface Host extends Encrypted {
+  /** The index of the attempt that counts for now. */
+  way: number
+}
+
+export function createHosts(address: string | Secret): Hosts {
+  const secret = typeof address === 'string' ? { current: address } : address
+  let read = secret.current
+  let hosts = readHosts(read)
   let turn = 0
+  /** Errors after which the other way has its turn. */
+  const turned = new WeakSet<Error>()
+
+  function current(): Host {
+    const now = secret.current
+    if (now !== read) {
+      read = now
+      try {
+        hosts = readHosts(now)
+      } catch {
+        // A file with another text than an address: the last one stays.
+      }
+    }
+    return hosts[turn % hosts.length] as Host
+  }
 
   class HostClient extends pg.Client {
-    readonly #turn = turn
+    readonly #turn: number
+    readonly #host: Host
+    readonly #way: number
 
     constructor(config: pg.ClientConfig) {
-      super({ ...config, connectionString: urls[turn % urls.length] })
+      const host = current()
+      const ssl = host.attempts[host.way]?.() ?? false
+      super({ ...config, connectionString: host.url, ssl })
+      this.#turn = turn
+      this.#host = host
+      this.#way = host.way
       // No other listener exists while the server is being asked, and an unhandled error would end the process.
       this.on('error', () => {})
     }
@@ -34,8 +66,9 @@ export function createHosts(url: string): Hosts {
     override connect(callback: (error: Error | null) => void): void
     override connect(callback?: (error: Error | null) => void): Promise<pg.Client> | undefined {
       const connected = this.#connect().catch(error => {
+        if (this.#host.attempts.length > 1 && mayTakeOther(error)) this.#turnWay(error)
         // Other clients that found the same have moved on already.
-        if (turn === this.#turn) turn++
+        else if (turn === this.#turn) turn++
         throw error
       })
       if (!callback) return connected
@@ -43,9 +76,14 @@ export function createHosts(url: string): Hosts {
       return undefined
     }
 
+    #turnWay(error: Error): void {
+      turned.add(error)
+      if (this.#host.way === this.#way) this.#host.way = (this.#way + 1) % this.#host.attempts.length
+    }
+
     async #connect(): Promise<pg.Client> {
       await super.connect()
-      if (urls.length === 1) return this
+      if (hosts.length === 1) return this
       const { rows } = await this.query('SELECT pg_is_in_recovery() AS "isStandby"')
       if (!rows[0].isStandby) return this
       await this.end()
@@ -54,17 +92,38 @@ export function createHosts(url: string): Hosts {
   }
 
   return {
-    count: urls.length,
+    get count() {
+      return hosts.length
+    },
     Client: HostClient as typeof pg.Client,
     async connect(attempt) {
-      for (let left = urls.length - 1; ; left--) {
+      let [others, ways] = [hosts.length - 1, hosts.length]
+      for (;;) {
         try {
           return await attempt()
         } catch (error) {
-          if (left === 0 || !isAway(error)) throw error
+          if (turned.has(error as Error) ? ways-- === 0 : others-- === 0 || !isAway(error)) throw error
         }
       }
     },
+  }
+}
+
+const readHosts = (address: string): Host[] =>
+  splitUrl(address).map(url => ({ ...readEncryption(url), way: 0 }))
+
+/** Throws an Error with a sentence for an address of one server that `pg` could not use. It shows no part of the user. */
+export function checkAddress(url: string): void {
+  const [, host = ''] = /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(url) ?? []
+  const port = /^(?:\[[^\]]*\]|[^:]*):(.+)$/.exec(host)?.[1]
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) <= 65_535))
+    throw new Error(
+      'has a port that is no number up to 65535 (a special character in the password has to be percent-encoded)',
+    )
+  try {
+    new pg.Client({ connectionString: url })
+  } catch {
+    throw new Error('is no address: a special character in user and password has to be percent-encoded')
   }
 }
 

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { createSemaphore, type Semaphore } from '../../fair/semaphore.ts'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
+import type { LaneFigures } from './driver.ts'
 import type { Hosts } from './postgres-hosts.ts'
 
 /**
@@ -48,6 +49,13 @@ const CANCEL_WITHIN_MS = 5_000
 /** https://www.postgresql.org/docs/current/protocol-message-formats.html, CancelRequest. */
 const CANCEL_REQUEST = 80_877_102
 
+interface LaneState {
+  pool: pg.Pool
+  semaphore: Semaphore
+  max: number
+  waiting: number
+}
+
 export interface Connections {
   /** Lends `work` a connection of the current lane, in its owner's turn. */
   lend<T>(lane: Lane | 'writing', work: (client: pg.PoolClient) => Promise<T>, owner?: string): Promise<T>
@@ -56,6 +64,7 @@ export interface Connections {
    * session.
    */
   settings(lane: Lane | 'writing'): string
+  readLanes(): LaneFigures[]
   /** Breaks every connection, idle or not: waiting statements fail now, and the next ones connect anew. */
   cut(reason: string): void
   close(): Promise<void>
@@ -68,7 +77,7 @@ export function openConnections(options: {
   types: pg.CustomTypesConfig
   onError: (error: unknown, doing: string) => void
 }): Connections {
-  const lanes = new Map<Lane | 'writing', { pool: pg.Pool; semaphore: Semaphore }>()
+  const lanes = new Map<Lane | 'writing', LaneState>()
   const open = new Set<pg.PoolClient>()
   for (const [name, limits] of Object.entries(LIMITS) as [Lane | 'writing', LaneLimits][]) {
     const pool = new pg.Pool({
@@ -95,23 +104,32 @@ export function openConnections(options: {
       maxWaiting: MAX_WAITING,
       waitMs: WAIT_MS,
     })
-    lanes.set(name, { pool, semaphore })
+    lanes.set(name, { pool, semaphore, max: limits.connections, waiting: 0 })
   }
-  const laneOf = (name: Lane | 'writing') => lanes.get(name) as { pool: pg.Pool; semaphore: Semaphore }
+  const laneOf = (name: Lane | 'writing') => lanes.get(name) as LaneState
 
   return {
     async lend(name, work, owner) {
-      const { pool, semaphore } = laneOf(name)
+      const lane = laneOf(name)
+      const { pool, semaphore } = lane
       const connect = () => options.hosts.connect(() => pool.connect())
       if (name === 'writing') return lendOf(connect, work, undefined)
       const demand = currentDemand()
-      const release = await semaphore.acquire(owner ?? demand.owner, { signal: demand.signal })
+      lane.waiting++
+      const release = await semaphore
+        .acquire(owner ?? demand.owner, { signal: demand.signal })
+        .finally(() => lane.waiting--)
       try {
         return await lendOf(connect, work, demand.signal)
       } finally {
         release()
       }
     },
+    readLanes: () =>
+      [...lanes].map(([name, { pool, max, waiting }]) => ({
+        ...{ name, max, open: pool.totalCount, idle: pool.idleCount },
+        waiting: waiting + pool.waitingCount,
+      })),
     settings(name) {
       const { statementMs, idleMs } = LIMITS[name]
       return `SET LOCAL statement_timeout = ${statementMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`

@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { currentDemand, type Lane } from '../demand.ts'
 import { isAway } from '../errors.ts'
 import { tryLockSession } from '../locks.ts'
+import type { Secret } from '../secret.ts'
 import type { BulkSize, Driver, Statement } from './driver.ts'
 import { copyInto } from './postgres-copy.ts'
 import { createHosts } from './postgres-hosts.ts'
@@ -27,14 +29,16 @@ const PING_TIMEOUT_MS = 5_000
 /** The thread that reads a file, and the process, each hold as much. */
 export const BULK: BulkSize = { rows: 4_000, characters: 2 * 1024 * 1024 }
 
+const textOf = (address: string | Secret) => (typeof address === 'string' ? address : address.current)
+
 /** PostgreSQL through pools of `pg`. Opening never waits for the server; the first statement does. */
 export function openPostgres(options: {
-  url: string
-  directUrl: string
+  url: string | Secret
+  directUrl: string | Secret
   onError: (error: unknown, doing: string) => void
 }): Driver {
   // If there are two addresses, the one for everything else is a pooler's (contract section 1).
-  const pooled = options.directUrl !== options.url
+  const pooled = textOf(options.directUrl) !== textOf(options.url)
   const connections = openConnections({
     hosts: createHosts(options.url),
     pooled,
@@ -108,6 +112,7 @@ export function openPostgres(options: {
 
   return {
     isOneSession: false,
+    readLanes: connections.readLanes,
     bulk: BULK,
     // Settings of a session limit single statements; behind a pooler there are none. A background statement may be one
     // that cannot run in a transaction, and ends with its job.
@@ -163,7 +168,7 @@ export function openPostgres(options: {
       }
     },
 
-    listen(channel, onPayload, onGap) {
+    async listen(channel, onPayload, onGap) {
       let first = true
       const connect = async (): Promise<void> => {
         const client = await connectDirectly(
@@ -188,15 +193,16 @@ export function openPostgres(options: {
         first = false
       }
       const reconnect = async (): Promise<void> => {
-        if (closed) return
-        try {
-          await connect()
-        } catch (error) {
-          options.onError(error, 'listening for changes')
-          setTimeout(() => void reconnect(), RECONNECT_MS)
+        while (!closed) {
+          try {
+            return await connect()
+          } catch (error) {
+            options.onError(error, 'listening for changes')
+            await pause(RECONNECT_MS)
+          }
         }
       }
-      void reconnect()
+      await reconnect()
     },
 
     async close() {

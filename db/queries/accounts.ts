@@ -16,8 +16,12 @@ export interface Membership {
 export interface Account {
   id: string
   email: string
-  /** Null for an invited address that has not registered anywhere. */
+  /** Null for an invited address that has not registered anywhere, and for an account that knows single sign-on alone. */
   passwordHash: string | null
+  /** Whether signing in with the password takes a code as well. */
+  hasSecondFactor: boolean
+  /** Whether it is bound to an identity of single sign-on. */
+  isBound: boolean
 }
 
 export async function hasAccounts(db: Queryable): Promise<boolean> {
@@ -25,7 +29,11 @@ export async function hasAccounts(db: Queryable): Promise<boolean> {
   return row?.found ?? false
 }
 
-const ACCOUNT = 'SELECT id, email, password_hash AS "passwordHash" FROM accounts WHERE'
+const ACCOUNT = `SELECT id, email, password_hash AS "passwordHash",
+    EXISTS (SELECT FROM second_factors f WHERE f.account_id = accounts.id AND f.confirmed_at IS NOT NULL)
+      AS "hasSecondFactor",
+    EXISTS (SELECT FROM account_identities i WHERE i.account_id = accounts.id) AS "isBound"
+  FROM accounts WHERE`
 
 /** The account of an address in any spelling, or null. */
 export async function findAccount(db: Queryable, email: string): Promise<Account | null> {
@@ -38,6 +46,20 @@ export async function findAccountById(db: Queryable, id: string): Promise<Accoun
   return row ?? null
 }
 
+export async function hasPassword(db: Queryable, accountId: string): Promise<boolean> {
+  const [row] = await db.query<{ has: boolean }>(
+    'SELECT password_hash IS NOT NULL AS has FROM accounts WHERE id = $1',
+    [accountId],
+  )
+  return row?.has ?? false
+}
+
+/** The first account of the server, which its operator has. */
+export async function findFirstAccountId(db: Queryable): Promise<string | null> {
+  const [row] = await db.query<{ id: string }>('SELECT id FROM accounts ORDER BY created_at, id LIMIT 1')
+  return row?.id ?? null
+}
+
 /** The active memberships of an account, the most recently used one first. */
 export async function listMemberships(db: Queryable, accountId: string): Promise<Membership[]> {
   return db.query(
@@ -48,6 +70,17 @@ export async function listMemberships(db: Queryable, accountId: string): Promise
      ORDER BY u.last_active_at DESC NULLS LAST, u.joined_at, u.id`,
     [accountId],
   )
+}
+
+/** The language of the organization that the account used last; null if that has none. */
+export async function findLanguageOfAccount(db: Queryable, accountId: string): Promise<string | null> {
+  const [row] = await db.query<{ language: string | null }>(
+    `SELECT o.language FROM users u JOIN organizations o ON o.id = u.organization_id
+     WHERE u.account_id = $1 AND u.status = 'active' AND o.deleted_at IS NULL
+     ORDER BY u.last_active_at DESC NULLS LAST, u.joined_at, u.id LIMIT 1`,
+    [accountId],
+  )
+  return row?.language ?? null
 }
 
 /** Creates an account, which has no password until its first invitation is accepted. */
@@ -73,15 +106,19 @@ export async function claimAccount(tx: Queryable, email: string): Promise<Accoun
      ON CONFLICT (folded_email) DO NOTHING`,
     [newId(), composeEmail(email), foldEmail(email)],
   )
-  const [row] = await tx.query<Account>(`${ACCOUNT} folded_email = $1 FOR UPDATE`, [foldEmail(email)])
-  return row as Account
+  // Read by a second statement: one that waits for the lock sees second factors and identities as they were before.
+  await tx.query('SELECT FROM accounts WHERE folded_email = $1 FOR UPDATE', [foldEmail(email)])
+  return (await findAccount(tx, email)) as Account
 }
 
-/** Gives an account its first password, and by that its first organization (specification 5.4). */
+/**
+ * Gives an account its first password, or none where single sign-on lets it in, and by that its first organization
+ * (specification 5.4).
+ */
 export async function registerAccount(
   tx: Queryable,
   id: string,
-  account: { passwordHash: string; registeredIn: string },
+  account: { passwordHash: string | null; registeredIn: string },
 ): Promise<void> {
   await tx.orm
     .update(accounts)
@@ -94,10 +131,11 @@ export async function setRoot(tx: Queryable, id: string, root: string): Promise<
   await tx.query('UPDATE accounts SET root = $2 WHERE id = $1', [id, root])
 }
 
-/** The root of a user's account; null if it is one of the server's operator. */
+/** The root of a user's account, or of an API key's organization; null if it is one of the server's operator. */
 export async function findRootOfUser(tx: Queryable, userId: string): Promise<string | null> {
   const [row] = await tx.query<{ root: string | null }>(
-    'SELECT a.root FROM users u JOIN accounts a ON a.id = u.account_id WHERE u.id = $1',
+    `SELECT CASE WHEN a.id IS NULL THEN o.root ELSE a.root END AS root FROM users u
+       JOIN organizations o ON o.id = u.organization_id LEFT JOIN accounts a ON a.id = u.account_id WHERE u.id = $1`,
     [userId],
   )
   return row?.root ?? null
@@ -132,6 +170,11 @@ export async function holdPassword(tx: Queryable, id: string): Promise<string | 
   return row?.passwordHash ?? null
 }
 
+/** Lets nobody else change the account, or open a session of it, until the transaction ends. */
+export async function lockAccount(tx: Queryable, id: string): Promise<void> {
+  await tx.query('SELECT FROM accounts WHERE id = $1 FOR UPDATE', [id])
+}
+
 /** Replaces the password that was verified. Returns false if another change came first. */
 export async function replacePassword(
   tx: Queryable,
@@ -145,7 +188,7 @@ export async function replacePassword(
   return changed.length > 0
 }
 
-/** Sets a password, whatever the present one is. */
-export async function updatePassword(tx: Queryable, id: string, passwordHash: string): Promise<void> {
+/** Sets a password, or takes it away, whatever the present one is. */
+export async function updatePassword(tx: Queryable, id: string, passwordHash: string | null): Promise<void> {
   await tx.orm.update(accounts).set({ passwordHash, updatedAt: sql`now()` }).where(eq(accounts.id, id))
 }

@@ -11,6 +11,7 @@ const COLUMNS = shownColumns(auditLog, 'l')
 export interface NewAuditEntry {
   organizationId: string
   userId: string | null
+  apiKeyName: string | null
   action: string
   resource: string
   resourceId: string | null
@@ -26,7 +27,7 @@ export async function insertAuditEntry(tx: Queryable, entry: NewAuditEntry): Pro
 /** Whether the last hour has an identical entry. */
 export async function hasAuditEntry(
   tx: Queryable,
-  entry: Omit<NewAuditEntry, 'dataTypeIds'>,
+  entry: Omit<NewAuditEntry, 'dataTypeIds' | 'apiKeyName'>,
 ): Promise<boolean> {
   const { organizationId, userId, action, resource, resourceId, changes } = entry
   const rows = await tx.query(

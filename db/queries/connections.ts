@@ -14,10 +14,11 @@ import { ROOT } from './root.ts'
 
 const HIDDEN = ['keyHash', 'secrets', 'builtInProfile', 'ownProfile'] as const
 
-/** What has happened on a connection. */
+/** The state of a connection, its last message and error, and its counts. */
 interface Happened {
   state: ConnectionState
   lastMessageAt: Date | null
+  messagesPerMinute: number
   lastError: string | null
   counts: { messages: number; points: number; skipped: number; rejected: number; unknown: number }
 }
@@ -32,10 +33,16 @@ export type Connection = Shown<typeof connections, (typeof HIDDEN)[number]> &
 /** A connection of http or mqtt waits for its first message; the process that holds one of a broker knows its state. */
 const STATE = `CASE WHEN NOT c.is_active THEN 'stopped' WHEN c.kind = 'broker' THEN s.state
   WHEN s.last_message_at IS NULL THEN 'connecting' ELSE 'connected' END`
+/** The part of the former minute that lies within the last 60 s counts as if its messages had come evenly. */
+const MESSAGES_PER_MINUTE = `round(
+  CASE WHEN s.minute = date_trunc('minute', now()) THEN s.minute_messages ELSE 0 END
+  + (1 - extract(epoch FROM now() - date_trunc('minute', now())) / 60) * CASE s.minute
+    WHEN date_trunc('minute', now()) THEN s.former_messages
+    WHEN date_trunc('minute', now()) - interval '1 minute' THEN s.minute_messages ELSE 0 END)::float8`
 /** A built-in profile by its name, or one of the organization. */
 export const PROFILE_ID = 'coalesce(c.built_in_profile, c.own_profile::text)'
 const COLUMNS = `${shownColumns(connections, 'c', HIDDEN)}, ${PROFILE_ID} AS "profileId", ${STATE} AS state, s.last_message_at AS "lastMessageAt",
-  CASE WHEN c.is_active THEN s.last_error END AS "lastError",
+  ${MESSAGES_PER_MINUTE} AS "messagesPerMinute", CASE WHEN c.is_active THEN s.last_error END AS "lastError",
   json_build_object('messages', s.messages, 'points', s.points, 'skipped', s.skipped, 'rejected', s.rejected,
     'unknown', s.unknown) AS counts`
 const FROM = 'connections c JOIN connection_states s ON s.connection_id = c.id'
@@ -126,7 +133,7 @@ export async function updateConnection(
     .update(connections)
     .set({ ...change, updatedAt: sql`now()` })
     .where(eq(connections.id, id))
-  // What went wrong before says nothing about new settings. Others leave the open connection as it is.
+  // An earlier error says nothing about new settings. Others leave the open connection as it is.
   const isOpenedAnew = ['broker', 'secrets', 'builtInProfile', 'ownProfile', 'isActive'].some(
     name => name in change,
   )

@@ -15,14 +15,14 @@ import type { DataType } from './data-types.ts'
  * every value.
  */
 const FOUND_KEYS = `(
-  SELECT w.value, k.record_id FROM unnest($4::text[]) AS w(value)
+  SELECT w.value, w.place, k.record_id FROM unnest($4::text[]) WITH ORDINALITY AS w(value, place)
   CROSS JOIN LATERAL (SELECT record_id FROM data_keys
     WHERE organization_id = $1 AND data_type_id = $2 AND field = $3 AND value = w.value LIMIT 1) k
   ORDER BY k.record_id) k`
 
 /**
  * The records that have these values of a unique field, by the value; locked until the transaction ends if they are to
- * change.
+ * change. In the order of the values, those beyond `maxBytes` of text are null; the first one never is.
  */
 export async function findRecordsByKey(
   tx: Queryable,
@@ -30,15 +30,18 @@ export async function findRecordsByKey(
   dataTypeId: string,
   field: Field,
   values: readonly string[],
-  hold: '' | 'FOR UPDATE OF d' = '',
-): Promise<Map<string, NewRecord>> {
-  const rows = await tx.query<NewRecord & { value: string }>(
-    `SELECT k.value, d.id AS "_id", d.data FROM ${FOUND_KEYS}
-     CROSS JOIN LATERAL (SELECT id, data FROM data_records d
-       WHERE d.organization_id = $1 AND d.id = k.record_id LIMIT 1 ${hold}) d`,
-    [organizationId, dataTypeId, uniqueName(field), values],
+  { hold, maxBytes }: { hold: '' | 'FOR UPDATE OF d'; maxBytes: number },
+): Promise<Map<string, NewRecord | null>> {
+  // The length of a text is known without unpacking it.
+  const rows = await tx.query<Omit<NewRecord, 'data'> & { value: string; data: Values | null }>(
+    `SELECT value, "_id", CASE WHEN before IS NULL OR before + bytes <= $5::int4 THEN data END AS data FROM (
+       SELECT k.value, d.id AS "_id", d.data, d.bytes, sum(d.bytes) OVER (
+         ORDER BY k.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+       FROM ${FOUND_KEYS} CROSS JOIN LATERAL (SELECT id, data, octet_length(search) AS bytes FROM data_records d
+         WHERE d.organization_id = $1 AND d.id = k.record_id LIMIT 1 ${hold}) d) found`,
+    [organizationId, dataTypeId, uniqueName(field), values, maxBytes],
   )
-  return new Map(rows.map(({ value, _id, data }) => [value, { _id, data }]))
+  return new Map(rows.map(({ value, _id, data }) => [value, data && { _id, data }]))
 }
 
 /** The identifiers of the records that have these values of a unique field, by the value; locked against deletion. */

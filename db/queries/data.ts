@@ -316,17 +316,19 @@ export async function listReferring(
   fields: readonly { dataTypeId: string; key: string }[],
   limit: number,
 ): Promise<string[]> {
-  const ids: string[] = []
-  for (const { dataTypeId, key } of fields) {
-    const rows = await db.query<{ id: string }>(
-      `SELECT id FROM data_records WHERE organization_id = $1 AND data_type_id = $2 AND data @> $3::jsonb AND id <> $4
-       LIMIT $5`,
-      [organizationId, dataTypeId, JSON.stringify({ [key]: recordId }), recordId, limit - ids.length],
-    )
-    ids.push(...rows.map(({ id }) => id))
-    if (ids.length >= limit) break
-  }
-  return ids
+  const rows = await db.query<{ id: string }>(
+    `SELECT d.id FROM unnest($3::uuid[], $4::text[]) AS f(type, key) CROSS JOIN LATERAL (
+       SELECT id FROM data_records WHERE organization_id = $1 AND data_type_id = f.type
+         AND data @> jsonb_build_object(f.key, $2::uuid) AND id <> $2::uuid LIMIT $5) d LIMIT $5`,
+    [
+      organizationId,
+      recordId,
+      fields.map(({ dataTypeId }) => dataTypeId),
+      fields.map(({ key }) => key),
+      limit,
+    ],
+  )
+  return [...new Set(rows.map(({ id }) => id))]
 }
 
 /** The sample records of an organization. */

@@ -32,7 +32,7 @@ const CERTIFICATE = `, encode(d.certificate_fingerprint, 'hex') AS fingerprint,
     (extract(epoch FROM d.certificate_expires_at) * 1000)::float8 AS "expiresAt"
   FROM devices`
 
-/** What an open connection of a device goes by. */
+/** The values of a device on which its open connections depend. */
 export type DeviceKeys = Pick<DeviceCredential, 'keyHash' | 'profileId'> & { fingerprint: string | null }
 
 /** The data for checking the keys of devices; missing devices are left out. */
@@ -100,7 +100,7 @@ export async function listDeviceKeys(
 
 const HIDDEN = [
   ...(['keyHash', 'keyBy', 'deletedAt', 'lastSeenAt', 'builtInProfile', 'profileId'] as const),
-  ...(['certificateFingerprint', 'certificateBeginsAt'] as const),
+  ...(['certificateFingerprint', 'certificateBeginsAt', 'replacedKeyHash', 'keyReplacedAt'] as const),
 ] as const
 
 /**
@@ -187,7 +187,7 @@ const profileColumns = (profileId: string | null) => {
   return { profileId: isOwn ? profileId : null, builtInProfile: isOwn ? null : profileId }
 }
 
-/** What is kept of a certificate. */
+/** The stored values of a certificate. */
 export interface DeviceCertificate {
   fingerprint: Buffer
   beginsAt: Date
@@ -277,7 +277,13 @@ export async function updateDeviceKey(
   id: string,
   { keyHash, keyBy }: { keyHash: Buffer; keyBy: string },
 ): Promise<void> {
-  await tx.orm.update(devices).set({ keyHash, keyBy, updatedAt: sql`now()` }).where(eq(devices.id, id))
+  await tx.orm
+    .update(devices)
+    .set({
+      ...{ keyHash, keyBy, updatedAt: sql`now()` },
+      ...{ replacedKeyHash: sql`${devices.keyHash}`, keyReplacedAt: sql`now()` },
+    })
+    .where(eq(devices.id, id))
   await notify(tx, { kind: 'device', deviceId: id, organizationId })
 }
 

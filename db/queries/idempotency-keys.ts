@@ -41,6 +41,11 @@ export async function takeKey(
   return { kind: 'answered', status: row.status, answer: Buffer.from(row.answer) }
 }
 
+/** Whether a key has been taken by a request. */
+export async function isKeyUsed(db: Queryable, id: Buffer): Promise<boolean> {
+  return (await db.query('SELECT FROM idempotency_keys WHERE id = $1', [id])).length > 0
+}
+
 export async function extendKey(db: Queryable, id: Buffer, leaseMs: number): Promise<void> {
   await db.query(
     `UPDATE idempotency_keys SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000)

@@ -1,4 +1,5 @@
 import { notify, type Queryable } from '../client.ts'
+import type { Undo } from './import-steps.ts'
 import { conditions, type Page, type PageRequest, readPage, storedBytes } from './page.ts'
 import { deleteSome } from './prune.ts'
 import { ROOT } from './root.ts'
@@ -53,6 +54,9 @@ export interface Import {
   failures: (RowError & { row: number })[]
   /** Whether its records are samples. */
   isSample: boolean
+  /** Whether batches of it are left that can be undone. */
+  isRemembered: boolean
+  undo: Undo | null
   createdAt: Date
   updatedAt: Date
   startedAt: Date | null
@@ -62,7 +66,9 @@ export interface Import {
 const COLUMNS = `i.id AS "_id", i.user_id AS "userId", i.status, i.file_name AS "fileName", i.format,
   i.data_type_id AS "dataTypeId", i.data_type_name AS "dataTypeName", i.mode, i.dry_run AS "dryRun", i.mapping,
   i.counts_sep AS "countsSep", i.primary_key AS "primaryKey", i.total,
-  i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.is_sample AS "isSample", i.created_at AS "createdAt",
+  i.processed, i.created, i.updated, i.unchanged, i.failed, i.progress, i.error, i.failures, i.is_sample AS "isSample",
+  EXISTS (SELECT FROM import_steps s WHERE s.organization_id = i.organization_id AND s.import_id = i.id) AS "isRemembered", i.undo,
+  i.created_at AS "createdAt",
   i.updated_at AS "updatedAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`
 
 /** 30 days (specification 2.3), whenever they are deleted; an import in progress stays. */
@@ -143,7 +149,7 @@ export async function measureImports(
   const [own] = await tx.query<ImportRoom>(
     `SELECT count(*) FILTER (WHERE ${unfinished})::int4 AS unfinished, coalesce(sum(i.file_bytes), 0)::float8 AS "fileBytes"
      FROM users u JOIN imports i ON i.organization_id = u.organization_id AND i.user_id = u.id
-     WHERE u.account_id = $1 AND ${NEEDS_FILE} AND ${ALIVE}`,
+     WHERE coalesce(u.account_id, u.id) = $1 AND ${NEEDS_FILE} AND ${ALIVE}`,
     [accountId],
   )
   return { ofAll: ofAll as ImportRoom, own: own as ImportRoom }
@@ -315,13 +321,15 @@ export async function listImportsWithFile(db: Queryable, ids: readonly string[])
 }
 
 /**
- * Deletes some of the expired imports, their failures first: an import has up to a million. Resolves to whether there
+ * Deletes some of the expired imports, their failures and batches first: an import has up to a million. Resolves to whether there
  * may be more.
  */
 export async function pruneImports(db: Queryable): Promise<boolean> {
   const failures = `(organization_id, import_id) IN (
     SELECT i.organization_id, i.id FROM imports i WHERE NOT ${ALIVE} ORDER BY i.created_at LIMIT 100)`
   if (await deleteSome(db, 'import_failures', failures)) return true
+  // A row is a whole batch, of up to some megabytes.
+  if (await deleteSome(db, 'import_steps', failures, 100)) return true
   return deleteSome(
     db,
     'imports',

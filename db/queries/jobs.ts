@@ -26,6 +26,8 @@ export interface Job<Payload = unknown> {
 export async function insertJob(
   tx: Queryable,
   job: {
+    /** Where the record that it is for has to know it; otherwise a new one. */
+    id?: string
     kind: string
     organizationId: string | null
     payload?: unknown
@@ -40,7 +42,7 @@ export async function insertJob(
        now() + make_interval(secs => $6::float8 / 1000))
      ON CONFLICT (kind, unique_key) WHERE status IN ('queued', 'running') DO NOTHING RETURNING id`,
     [
-      newId(),
+      job.id ?? newId(),
       job.kind,
       job.organizationId,
       JSON.stringify(job.payload ?? {}),

@@ -29,3 +29,20 @@ export async function updateLastSeen(
     [heard.map(({ id }) => id), heard.map(({ secondsAgo }) => secondsAgo)],
   )
 }
+
+/** Writes when and from where these API keys were last used, in the same way. */
+export async function updateKeyUse(
+  db: Queryable,
+  used: readonly (Heard & { address: string | null })[],
+): Promise<void> {
+  await db.query(
+    `WITH held AS (
+       SELECT t.id, now() - make_interval(secs => u.seconds_ago) AS at, u.address
+       FROM unnest($1::uuid[], $2::float8[], $3::text[]) AS u(id, seconds_ago, address) JOIN api_keys t ON t.id = u.id
+       FOR NO KEY UPDATE OF t SKIP LOCKED
+     )
+     UPDATE api_keys t SET last_used_at = held.at, last_used_from = coalesce(held.address, t.last_used_from) FROM held
+     WHERE t.id = held.id AND (t.last_used_at IS NULL OR t.last_used_at < held.at)`,
+    [used.map(({ id }) => id), used.map(({ secondsAgo }) => secondsAgo), used.map(({ address }) => address)],
+  )
+}

@@ -33,8 +33,16 @@ export async function addFailure(
   return new Map(rows.map(row => [row.key, row.failures]))
 }
 
-export async function clearFailures(db: Queryable, key: string): Promise<void> {
-  await db.query('DELETE FROM login_failures WHERE key = $1', [key])
+/** `withAddresses` also clears what is counted under the key and a network address behind it. */
+export async function clearFailures(
+  db: Queryable,
+  key: string,
+  { withAddresses = false } = {},
+): Promise<void> {
+  await db.query(`DELETE FROM login_failures WHERE key = $1 OR ($2 AND starts_with(key, $1 || ':'))`, [
+    key,
+    withAddresses,
+  ])
 }
 
 /** Deletes forgotten failures. */

@@ -64,13 +64,13 @@ export async function updateRole(tx: Queryable, id: string, role: NewRole): Prom
     .where(eq(roles.id, id))
 }
 
-/** Whether any user has the role, active or not. */
+/** Whether any user or API key has the role, active or not. */
 export async function isRoleHeld(tx: Queryable, id: string): Promise<boolean> {
   const [row] = await tx.query('SELECT id FROM users WHERE role_id = $1 LIMIT 1', [id])
   return row !== undefined
 }
 
-/** Deletes a role. Violates a foreign key (class 23) while a user holds it. */
+/** Deletes a role. Violates a foreign key (class 23) while a user or an API key holds it. */
 export async function deleteRole(tx: Queryable, id: string): Promise<void> {
   await tx.orm.delete(roles).where(eq(roles.id, id))
 }

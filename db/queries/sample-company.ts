@@ -70,6 +70,68 @@ export async function listUnfinishedImports(tx: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
+/** A user or device of the sample company. */
+interface SampleSubject {
+  id: string
+  key: number
+  type: 'user' | 'device'
+}
+
+const listSampleSubjects = (tx: Queryable, organizationId: string): Promise<SampleSubject[]> =>
+  tx.query(
+    `SELECT s.id, s.key, s.type FROM subjects s WHERE s.organization_id = $1
+       AND (EXISTS (SELECT FROM devices d WHERE d.id = s.id AND d.is_sample)
+         OR EXISTS (SELECT FROM users u WHERE u.id = s.id AND u.is_sample))`,
+    [organizationId],
+  )
+
+/** The organization's sample records that any number of tasks may name. */
+export function listSampleTaskReferences(
+  tx: Queryable,
+): Promise<{ reference: 'team_id' | 'vehicle_id' | 'schedule_id'; id: string }[]> {
+  return tx.query(
+    `SELECT 'team_id' AS reference, id FROM teams WHERE is_sample UNION ALL SELECT 'vehicle_id', id FROM vehicles WHERE is_sample
+     UNION ALL SELECT 'schedule_id', id FROM schedules WHERE is_sample`,
+  )
+}
+
+/** Rows that sample devices and geofences have caused, of which there may be any number. */
+const CAUSED = [
+  ['geofence_events', 'subject_id = ANY($2::uuid[])', 'id'],
+  ['geofence_spans', 'subject_key = ANY($2::int4[])', 'key'],
+  ['rejections', 'subject_key = ANY($2::int4[])', 'key'],
+  ['rejection_counts', 'subject_key = ANY($2::int4[])', 'key'],
+  ['geofence_events', 'geofence_id = ANY($2::uuid[])', 'geofence'],
+] as const
+
+/** Deletes at most `limit` of those rows. Returns their number. Call it across organizations. */
+export async function deleteSomeCaused(
+  tx: Queryable,
+  organizationId: string,
+  limit: number,
+): Promise<number> {
+  const subjects = await listSampleSubjects(tx, organizationId)
+  const geofences = await tx.query<{ id: string }>(
+    'SELECT id FROM geofences WHERE organization_id = $1 AND is_sample',
+    [organizationId],
+  )
+  const causes = {
+    id: subjects.map(({ id }) => id),
+    key: subjects.map(({ key }) => key),
+    geofence: geofences.map(({ id }) => id),
+  }
+  let deleted = 0
+  for (const [table, condition, cause] of CAUSED) {
+    const rows = await tx.query(
+      `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+         SELECT ctid FROM ${table} WHERE organization_id = $1 AND ${condition} LIMIT $3::int4)) RETURNING 1`,
+      [organizationId, causes[cause], limit - deleted],
+    )
+    deleted += rows.length
+  }
+  return deleted
+}
+
 /**
  * Deletes the company's people, devices and vehicles, with all that is bound to them but their points: those are many, and
  * their subjects' keys are returned. Tasks, schedules and data records go before. Call it across organizations, after
@@ -79,12 +141,7 @@ export async function deleteSamplePeople(
   tx: Queryable,
   organizationId: string,
 ): Promise<{ subjects: number[]; removed: { [resource: string]: number } }> {
-  const subjects = await tx.query<{ id: string; key: number; type: 'user' | 'device' }>(
-    `SELECT s.id, s.key, s.type FROM subjects s WHERE s.organization_id = $1
-       AND (EXISTS (SELECT FROM devices d WHERE d.id = s.id AND d.is_sample)
-         OR EXISTS (SELECT FROM users u WHERE u.id = s.id AND u.is_sample))`,
-    [organizationId],
-  )
+  const subjects = await listSampleSubjects(tx, organizationId)
   const ids = subjects.map(({ id }) => id)
   const keys = subjects.map(({ key }) => key)
   const remove = async (statement: string, ...values: unknown[]): Promise<string[]> => {
@@ -175,7 +232,12 @@ export async function deleteSamplePlaces(
   kind: string,
 ): Promise<{ [resource: string]: number }> {
   const unused = (tables: readonly string[], column: string) =>
-    tables.map(table => `AND NOT EXISTS (SELECT FROM ${table} r WHERE r.${column} = t.id)`).join(' ')
+    tables
+      .map(
+        table =>
+          `AND NOT EXISTS (SELECT FROM ${table} r WHERE r.organization_id = t.organization_id AND r.${column} = t.id)`,
+      )
+      .join(' ')
   const flows = await tx.query(
     `DELETE FROM flows t WHERE organization_id = $1 AND is_sample ${unused(['tasks', 'schedules'], 'flow_id')} RETURNING 1`,
     [organizationId],

@@ -325,11 +325,14 @@ export async function countTasksIn(
   return row?.count ?? 0
 }
 
-/** Deletes the sample tasks, and those of sample drivers. Returns their number. */
-export async function deleteSampleTasks(tx: Queryable): Promise<number> {
-  return (
-    await tx.query(
-      'DELETE FROM tasks WHERE is_sample OR assignee_id IN (SELECT id FROM users WHERE is_sample) RETURNING 1',
-    )
-  ).length
+/** Deletes at most `limit` of the sample tasks and those of sample drivers. Returns their number. */
+export async function deleteSampleTasks(tx: Queryable, limit: number): Promise<number> {
+  const deleted = await tx.query(
+    `DELETE FROM tasks WHERE id IN (
+       SELECT id FROM tasks WHERE is_sample UNION ALL
+       SELECT t.id FROM users u JOIN tasks t ON t.organization_id = u.organization_id AND t.assignee_id = u.id WHERE u.is_sample
+       LIMIT $1::int4) RETURNING 1`,
+    [limit],
+  )
+  return deleted.length
 }

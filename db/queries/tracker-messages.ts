@@ -19,7 +19,7 @@ export function listMessages(tx: Queryable, connectionId: string): Promise<Track
   )
 }
 
-/** What a process has seen on a connection since it last said so. */
+/** The counts and messages of a connection since a process last wrote them. */
 export interface Happenings {
   organizationId: string
   connectionId: string
@@ -28,7 +28,7 @@ export interface Happenings {
   skipped: number
   rejected: number
   unknown: number
-  /** Of our clock, in milliseconds since 1970; null if there was none. */
+  /** By our clock, in milliseconds since 1970; null if there was none. */
   lastMessageAt: number | null
   /** Undefined leaves it as it is. */
   lastError?: string | null | undefined
@@ -44,6 +44,10 @@ export async function recordHappenings(tx: Queryable, happened: Happenings): Pro
     `UPDATE connection_states SET messages = messages + $2, points = points + $3, skipped = skipped + $4,
        rejected = rejected + $5, unknown = unknown + $6,
        last_message_at = greatest(last_message_at, to_timestamp($7::float8 / 1000)),
+       minute = date_trunc('minute', now()),
+       minute_messages = $2 + CASE WHEN minute = date_trunc('minute', now()) THEN minute_messages ELSE 0 END,
+       former_messages = CASE minute WHEN date_trunc('minute', now()) THEN former_messages
+         WHEN date_trunc('minute', now()) - interval '1 minute' THEN minute_messages ELSE 0 END,
        last_error = CASE WHEN $8::boolean THEN $9 ELSE last_error END, state = coalesce($10, state)
      WHERE connection_id = $1 RETURNING 1`,
     [

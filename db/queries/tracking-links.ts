@@ -56,7 +56,7 @@ export async function listVisibleSubjects(
   const seen = visibleCondition('s', visibility, value => `$${values.push(value)}`)
   const rows = await tx.query<{ id: string }>(
     `SELECT s.id FROM subjects s WHERE s.id = ANY($1::uuid[]) AND s.type = $2 AND ${seen}
-       AND (EXISTS (SELECT FROM users u WHERE u.id = s.id)
+       AND (EXISTS (SELECT FROM users u WHERE u.id = s.id AND u.account_id IS NOT NULL)
          OR EXISTS (SELECT FROM devices d WHERE d.id = s.id AND d.deleted_at IS NULL))`,
     values,
   )

@@ -1,6 +1,8 @@
 import { newId, notify, type Queryable } from '../client.ts'
+import type { VisibleHubs } from '../hub-rule.ts'
 import type { KeptPoint } from '../schema/connections.ts'
 import { foldReference, listDevicesByReference, type ReferencedDevice } from './device-references.ts'
+import { listDeviceSubjects } from './devices.ts'
 import { deleteSome } from './prune.ts'
 
 /**
@@ -9,15 +11,23 @@ import { deleteSome } from './prune.ts'
  * `keepUnknown` shares it and then asks for the devices, and who gives references away waits until that is done.
  */
 const KEPT_REFERENCES = 1_000
-const KEPT_POINTS = 100
+export const KEPT_POINTS = 100
+/** The bytes of the points of one reference: 100 of them take 20 KB without attributes. */
+const KEPT_BYTES = 64 * 1024
 const KEPT_FOR = `interval '30 days'`
 const MAX_CREATED_PER_HOUR = 1_000
+/** The longest name of a device. */
+const MAX_NAME = 200
+/** The references that are handed over together: up to 2,500 points, some 60 ms of the embedded database. */
+export const ADOPTED_AT_ONCE = 25
+/** The points that are deleted together before their connection is. */
+const DELETED_AT_ONCE = 2_000
 
-/** What came for a reference that no device has: the messages of one batch. */
+/** The messages of one batch for a reference that no device has. */
 export interface UnknownReference {
   reference: string
   messages: number
-  /** Of our clock, in milliseconds since 1970. */
+  /** By our clock, in milliseconds since 1970. */
   lastMessageAt: number
   points: KeptPoint[]
 }
@@ -30,7 +40,8 @@ export async function keepUnknown(
   tx: Queryable,
   { organizationId, connectionId }: { organizationId: string; connectionId: string },
   references: readonly UnknownReference[],
-  createKeyHash: () => Buffer,
+  /** Null: no device is created now, whatever the connection says. */
+  createKeyHash: (() => Buffer) | null,
 ): Promise<Map<string, ReferencedDevice> | null> {
   const [connection] = await tx.query<{ createDevices: boolean; hubId: string | null }>(
     `SELECT create_devices AS "createDevices", hub_id AS "hubId" FROM connections WHERE id = $1 FOR SHARE`,
@@ -40,7 +51,7 @@ export async function keepUnknown(
   const folded = references.map(({ reference }) => foldReference(reference))
   const known = await listDevicesByReference(tx, organizationId, folded)
   const isUnknown = ({ reference }: UnknownReference) => !known.has(foldReference(reference))
-  if (connection.createDevices && known.size < references.length) {
+  if (createKeyHash && connection.createDevices && known.size < references.length) {
     const room = await takeRoom(tx, connectionId, references.filter(isUnknown).length)
     const created = references.filter(isUnknown).slice(0, room)
     const names = created.map(({ reference }) => reference)
@@ -91,7 +102,14 @@ async function createReferenced(
     `INSERT INTO devices (id, organization_id, name, hub_id, key_hash, key_by)
      SELECT g.id, $1, g.name, $2::uuid, decode(g.key_hash, 'hex'), $3::uuid
      FROM unnest($4::uuid[], $5::text[], $6::text[]) AS g(id, name, key_hash)`,
-    [organizationId, hubId, keyBy, ids, references, references.map(() => createKeyHash().toString('hex'))],
+    [
+      organizationId,
+      hubId,
+      keyBy,
+      ids,
+      references.map(nameOf),
+      references.map(() => createKeyHash().toString('hex')),
+    ],
   )
   await tx.query(
     `INSERT INTO device_references (organization_id, folded, reference, device_id, place)
@@ -99,6 +117,15 @@ async function createReferenced(
      ORDER BY g.folded`,
     [organizationId, references.map(foldReference), references, ids],
   )
+}
+
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu
+const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
+
+/** A device's name for a reference that a stranger sent: on one line, and without what hides or turns the letters beside it. */
+function nameOf(reference: string): string {
+  const name = reference.replaceAll(/\s+/g, ' ').replaceAll(UNSEEN, '').trim()
+  return VISIBLE.test(name) ? name : encodeURIComponent(reference).slice(0, MAX_NAME)
 }
 
 async function insertUnknown(
@@ -150,11 +177,12 @@ async function insertUnknown(
     )
     await tx.query(
       `DELETE FROM unknown_points p USING (
-         SELECT folded, (SELECT n.recorded_at FROM unknown_points n
-           WHERE n.connection_id = $1 AND n.folded = given.folded AND n.device_id IS NULL
-           ORDER BY n.recorded_at DESC OFFSET ${KEPT_POINTS} LIMIT 1) AS recorded_at
-         FROM unnest($2::text[]) AS given(folded)) last
-       WHERE p.connection_id = $1 AND p.folded = last.folded AND p.device_id IS NULL AND p.recorded_at <= last.recorded_at`,
+         SELECT n.folded, n.recorded_at, row_number() OVER newest AS place, sum(octet_length(n.point::text)) OVER newest AS bytes
+         FROM unknown_points n
+         WHERE n.connection_id = $1 AND n.folded = ANY($2::text[]) AND n.device_id IS NULL
+         WINDOW newest AS (PARTITION BY n.folded ORDER BY n.recorded_at DESC)) old
+       WHERE p.connection_id = $1 AND p.folded = old.folded AND p.recorded_at = old.recorded_at AND p.device_id IS NULL
+         AND (old.place > ${KEPT_POINTS} OR old.bytes > ${KEPT_BYTES})`,
       [connectionId, folded],
     )
   }
@@ -201,17 +229,44 @@ export interface Adopted {
   points: number
 }
 
+interface Adopting {
+  organizationId: string
+  connectionId: string
+  hubId: string | null
+  keyBy: string
+  /** The hubs whose devices may be named; a reference of another device counts as unknown. */
+  visible: VisibleHubs
+}
+
+/** Which of these references nothing is known of, by their place. */
+export async function listUnheard(
+  tx: Queryable,
+  { organizationId, connectionId, visible }: Adopting,
+  references: readonly string[],
+): Promise<number[]> {
+  const folded = references.map(foldReference)
+  const waiting = await tx.query<{ folded: string }>(
+    'SELECT folded FROM unknown_references WHERE connection_id = $1 AND folded = ANY($2::text[])',
+    [connectionId, folded],
+  )
+  const heard = new Set(waiting.map(row => row.folded))
+  const devices = await listDevicesByReference(tx, organizationId, folded)
+  const ids = [...devices.values()].map(({ id }) => id)
+  const seen = await listDeviceSubjects(tx, ids, visible)
+  return folded.flatMap((key, place) => (heard.has(key) || seen.has(devices.get(key)?.id ?? '') ? [] : place))
+}
+
 /**
- * Creates a device for each unknown reference, unless it has one by now, and hands its kept points over to it. Resolves
- * to one entry for each reference; null where nothing is known of it.
+ * Creates a device for each unknown reference, at most `ADOPTED_AT_ONCE`, unless it has one by now, and hands its kept points
+ * over to it. Resolves to one entry for each reference; null where nothing is known of it.
  */
 export async function adoptReferences(
   tx: Queryable,
-  given: { organizationId: string; connectionId: string; hubId: string | null; keyBy: string },
+  given: Adopting,
   references: readonly string[],
   createKeyHash: () => Buffer,
 ): Promise<(Adopted | null)[]> {
-  const { organizationId, connectionId, hubId, keyBy } = given
+  const { organizationId, connectionId, hubId, keyBy, visible } = given
   await tx.query('SELECT FROM connections WHERE id = $1 FOR UPDATE', [connectionId])
   const folded = [...new Set(references.map(foldReference))].sort()
   const waiting = await tx.query<{ folded: string; reference: string }>(
@@ -221,40 +276,58 @@ export async function adoptReferences(
   const before = await listDevicesByReference(tx, organizationId, folded)
   const names = waiting.filter(({ folded: key }) => !before.has(key)).map(({ reference }) => reference)
   await createReferenced(tx, { organizationId, hubId, keyBy }, names, createKeyHash)
-  const points = await handOver(tx, organizationId, connectionId)
+  const points = await handOver(tx, organizationId, connectionId, folded)
   const devices = await listDevicesByReference(tx, organizationId, folded)
+  const seen = await listDeviceSubjects(
+    tx,
+    [...devices.values()].map(({ id }) => id),
+    visible,
+  )
   await notify(tx, { kind: 'connection', connectionId, organizationId })
   return references.map(reference => {
     const device = devices.get(foldReference(reference))
-    return device
+    return device && seen.has(device.id)
       ? { reference, deviceId: device.id, points: points.get(foldReference(reference)) ?? 0 }
       : null
   })
 }
 
 /**
- * Hands the kept points of references that have a device by now over to it; with a connection only its own, which is
- * locked. Resolves to the number of points by reference.
+ * Hands the kept points of references of a connection that have a device by now over to it: of these references, or of any.
+ * The connection is locked. Resolves to the number of points by reference.
  */
 async function handOver(
   tx: Queryable,
   organizationId: string,
   connectionId: string,
+  folded: readonly string[] | null,
 ): Promise<Map<string, number>> {
   const rows = await tx.query<{ folded: string; points: number }>(
-    `WITH found AS (
-       DELETE FROM unknown_references u USING device_references r
-       WHERE u.organization_id = $1 AND u.connection_id = $2 AND r.organization_id = u.organization_id
-         AND r.folded = u.folded
-       RETURNING u.folded, r.device_id
+    `WITH known AS (
+       SELECT u.folded, r.device_id FROM unknown_references u JOIN device_references r USING (organization_id, folded)
+       WHERE u.organization_id = $1 AND u.connection_id = $2 AND ($3::text[] IS NULL OR u.folded = ANY($3::text[]))
+       LIMIT ${ADOPTED_AT_ONCE}
+     ), found AS (
+       DELETE FROM unknown_references u USING known k WHERE u.connection_id = $2 AND u.folded = k.folded
+       RETURNING u.folded, k.device_id
      ), handed AS (
        UPDATE unknown_points p SET device_id = f.device_id FROM found f
        WHERE p.connection_id = $2 AND p.folded = f.folded AND p.device_id IS NULL RETURNING p.folded
      )
-     SELECT folded, count(*)::int4 AS points FROM handed GROUP BY 1`,
-    [organizationId, connectionId],
+     SELECT f.folded, (SELECT count(*)::int4 FROM handed h WHERE h.folded = f.folded) AS points FROM found f`,
+    [organizationId, connectionId, folded],
   )
   return new Map(rows.map(row => [row.folded, row.points]))
+}
+
+/** Deletes some of the points that a connection keeps, before it is deleted itself. Resolves to whether there may be more. */
+export async function deleteSomeKept(tx: Queryable, connectionId: string): Promise<boolean> {
+  const deleted = await tx.query(
+    `DELETE FROM unknown_points WHERE ctid = ANY (ARRAY(
+       SELECT ctid FROM unknown_points WHERE connection_id = $1 AND device_id IS NULL LIMIT ${DELETED_AT_ONCE})) RETURNING 1`,
+    [connectionId],
+  )
+  return deleted.length === DELETED_AT_ONCE
 }
 
 /** The connections that keep points of references that have got a device elsewhere. */
@@ -269,50 +342,17 @@ export function listAdoptable(
   )
 }
 
-/** Hands over what a connection keeps for references that have got a device elsewhere. */
-export async function adoptKnown(tx: Queryable, organizationId: string, connectionId: string): Promise<void> {
+/**
+ * Hands over what a connection keeps for some references that have got a device elsewhere. Resolves to whether there may be
+ * more of them.
+ */
+export async function adoptKnown(
+  tx: Queryable,
+  organizationId: string,
+  connectionId: string,
+): Promise<boolean> {
   await tx.query('SELECT FROM connections WHERE id = $1 FOR UPDATE', [connectionId])
-  await handOver(tx, organizationId, connectionId)
-}
-
-/** A kept point on its way to the history of its device. */
-export interface AdoptedPoint {
-  connectionId: string
-  folded: string
-  recordedAt: string
-  point: KeptPoint
-  device: ReferencedDevice & { organizationId: string }
-}
-
-/** Some of the points that were handed over to devices, of any organization. */
-export async function listAdopted(db: Queryable, limit: number): Promise<AdoptedPoint[]> {
-  const rows = await db.query<
-    Omit<AdoptedPoint, 'device'> & { id: string; subject: number; organizationId: string }
-  >(
-    `SELECT p.connection_id AS "connectionId", p.folded, p.recorded_at::text AS "recordedAt", p.point,
-       s.id, s.key AS subject, s.organization_id AS "organizationId"
-     FROM unknown_points p JOIN subjects s ON s.id = p.device_id
-     WHERE p.device_id IS NOT NULL ORDER BY p.device_id, p.recorded_at LIMIT $1`,
-    [limit],
-  )
-  return rows.map(({ id, subject, organizationId, ...rest }) => ({
-    ...rest,
-    device: { id, subject, organizationId },
-  }))
-}
-
-/** Deletes points that are durable in the log. */
-export async function deleteAdopted(db: Queryable, points: readonly AdoptedPoint[]): Promise<void> {
-  await db.query(
-    `DELETE FROM unknown_points p USING unnest($1::uuid[], $2::text[], $3::timestamptz[]) AS g(connection_id, folded, recorded_at)
-     WHERE p.connection_id = g.connection_id AND p.folded = g.folded AND p.recorded_at = g.recorded_at
-       AND p.device_id IS NOT NULL`,
-    [
-      points.map(({ connectionId }) => connectionId),
-      points.map(({ folded }) => folded),
-      points.map(({ recordedAt }) => recordedAt),
-    ],
-  )
+  return (await handOver(tx, organizationId, connectionId, null)).size === ADOPTED_AT_ONCE
 }
 
 /** Deletes some of the references of which nothing came for 30 days. Resolves to whether there may be more. */

@@ -4,6 +4,7 @@ import { type Shown, shownColumns } from '../columns.ts'
 import { foldEmail } from '../email-address.ts'
 import type { VisibleHubs } from '../hub-rule.ts'
 import { subjects, userHubs, users } from '../schema/users.ts'
+import type { MailState } from './invitations.ts'
 import { conditions, type Page, type PageRequest, readPage } from './page.ts'
 
 const HIDDEN = ['accountId', 'roleId', 'joinedAt'] as const
@@ -14,12 +15,16 @@ export interface User extends Shown<typeof users, (typeof HIDDEN)[number]> {
   email: string
   role: { _id: string; name: string }
   hubId: string[]
+  /** The open invitation of a user who has not joined yet. */
+  invitation: { expiresAt: string; mail: MailState | null } | null
 }
 export type UserStatus = User['status']
 
 const COLUMNS = `${shownColumns(users, 'u', HIDDEN)}, u.organization_id AS "organizationId", a.email,
   json_build_object('_id', r.id, 'name', r.name) AS role,
-  (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubId"`
+  (SELECT coalesce(json_agg(h.hub_id ORDER BY h.hub_id), '[]') FROM user_hubs h WHERE h.user_id = u.id) AS "hubId",
+  (SELECT json_build_object('expiresAt', to_char(i.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'mail', i.mail)
+   FROM invitations i WHERE i.user_id = u.id) AS invitation`
 const FROM = 'users u JOIN user_accounts a ON a.user_id = u.id JOIN roles r ON r.id = u.role_id'
 
 export const USER_SORTS = {
@@ -37,7 +42,7 @@ export interface UserVisibility {
   userId: string
   hubIds: VisibleHubs
   teamIds: readonly string[]
-  scope?: 'all' | 'team' | 'own'
+  scope: 'all' | 'team' | 'own'
 }
 
 const IS_VISIBLE = `(u.id = $1 OR (
@@ -45,7 +50,9 @@ const IS_VISIBLE = `(u.id = $1 OR (
     OR EXISTS (SELECT FROM user_hubs v WHERE v.user_id = u.id AND v.hub_id = ANY($2)))
   AND ($3 = 'all' OR ($3 = 'team'
     AND EXISTS (SELECT FROM team_users v WHERE v.user_id = u.id AND v.team_id = ANY($4::uuid[]))))))`
-const visibilityValues = ({ userId, hubIds, teamIds, scope = 'all' }: UserVisibility) => [
+/** An API key is a member without an account. */
+const IS_PERSON = 'u.account_id IS NOT NULL'
+const visibilityValues = ({ userId, hubIds, teamIds, scope }: UserVisibility) => [
   userId,
   hubIds,
   scope,
@@ -81,6 +88,33 @@ export function listUsers(
       id: 'u.id',
       sorts: USER_SORTS,
       search: ['u.name', 'a.email'],
+    },
+    page,
+  )
+}
+
+export const ASSIGNEE_SORTS = { name: USER_SORTS.name } as const
+
+/** A user as whoever plans work knows it: without an address, which a search would tell as well. */
+export type Assignee = Pick<User, '_id' | 'name' | 'status'>
+
+/** The users that a caller sees on tasks. */
+export function listAssignees(
+  tx: Queryable,
+  visibility: UserVisibility,
+  page: PageRequest,
+): Promise<Page<Assignee>> {
+  return readPage(
+    tx,
+    {
+      columns: 'u.id AS "_id", u.name, u.status',
+      from: 'users u',
+      where: [IS_PERSON, IS_VISIBLE],
+      values: visibilityValues(visibility),
+      bytes: '300',
+      id: 'u.id',
+      sorts: ASSIGNEE_SORTS,
+      search: ['u.name'],
     },
     page,
   )
@@ -170,11 +204,11 @@ export async function lockMemberships(tx: Queryable, organizationId: string): Pr
   await tx.query('SELECT FROM organizations WHERE id = $1 FOR NO KEY UPDATE', [organizationId])
 }
 
-/** The number of active users with the default role Owner, without this one. */
+/** The number of active users with the default role Owner, without this one. An API key is not one of them. */
 export async function countOtherOwners(tx: Queryable, userId: string): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `SELECT count(*)::int4 AS count FROM users u JOIN roles r ON r.id = u.role_id
-     WHERE u.status = 'active' AND r.is_default AND r.name = 'Owner' AND u.id <> $1`,
+     WHERE u.status = 'active' AND ${IS_PERSON} AND r.is_default AND r.name = 'Owner' AND u.id <> $1`,
     [userId],
   )
   return row?.count ?? 0
@@ -203,7 +237,7 @@ export async function listKnownUsers(
   ids: readonly string[],
 ): Promise<Set<string>> {
   const rows = await tx.query<{ id: string }>(
-    `SELECT u.id FROM users u WHERE ${IS_VISIBLE} AND u.id = ANY($5::uuid[])`,
+    `SELECT u.id FROM users u WHERE ${IS_PERSON} AND ${IS_VISIBLE} AND u.id = ANY($5::uuid[])`,
     [...visibilityValues(visibility), ids],
   )
   return new Set(rows.map(row => row.id))

@@ -1,5 +1,5 @@
 import { newId, type Queryable } from '../client.ts'
-import type { WebhookEvent } from '../schema/webhooks.ts'
+import { TEST_EVENT, type WebhookEvent } from '../schema/webhooks.ts'
 import { insertJob, insertJobs } from './jobs.ts'
 import type { Endpoint } from './webhooks.ts'
 
@@ -32,6 +32,28 @@ export async function insertEvents(
     [organizationId, event, dataTypeId, payloads.map(() => newId()), payloads],
   )
   if (inserted?.count) await orderFanOut(tx, organizationId)
+}
+
+/**
+ * Writes a test of one webhook and its delivery, which is due now. Returns the delivery's identifier. The event has position
+ * 0, before that of every other one, so that it is neither placed nor taken.
+ */
+export async function insertTest(
+  tx: Queryable,
+  organizationId: string,
+  webhookId: string,
+  payload: string,
+): Promise<string> {
+  const [eventId, deliveryId] = [newId(), newId()]
+  await tx.query(
+    `INSERT INTO webhook_events (id, organization_id, event, payload, position) VALUES ($1, $2, $3, $4, 0)`,
+    [eventId, organizationId, TEST_EVENT, payload],
+  )
+  await tx.query(
+    `INSERT INTO webhook_deliveries (id, organization_id, webhook_id, event_id) VALUES ($1, $2, $3, $4)`,
+    [deliveryId, organizationId, webhookId, eventId],
+  )
+  return deliveryId
 }
 
 const orderFanOut = (tx: Queryable, organizationId: string) =>

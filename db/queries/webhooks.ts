@@ -12,6 +12,7 @@ const HIDDEN = [
   'position',
   'listensSince',
   'deletedAt',
+  'testedAt',
 ] as const
 
 /** A webhook as the interface shows it. */
@@ -95,6 +96,20 @@ export async function rotateSecret(tx: Queryable, id: string, secret: string): P
        updated_at = now() WHERE id = $1`,
     [id, secret],
   )
+}
+
+/** The least time between two tests of a webhook. */
+export const TEST_EVERY_S = 10
+
+/** Notes that a webhook is tested now. Returns false if that was done a moment ago. */
+export async function beginTest(tx: Queryable, id: string): Promise<boolean> {
+  const rows = await tx.query(
+    `UPDATE webhooks SET tested_at = clock_timestamp()
+     WHERE id = $1 AND (tested_at IS NULL OR tested_at < clock_timestamp() - interval '${TEST_EVERY_S} seconds')
+     RETURNING 1`,
+    [id],
+  )
+  return rows.length > 0
 }
 
 /**
@@ -189,6 +204,30 @@ export function listPlainSecrets(
     `SELECT id AS "_id", secret, previous_secret AS previous FROM webhooks
      WHERE starts_with(secret, $1) OR starts_with(previous_secret, $1)`,
     [beginning],
+  )
+}
+
+/** A page of the stored secrets of all organizations, after the webhook `after`. */
+export function listSealedSecrets(
+  db: Queryable,
+  after: string | null,
+): Promise<{ _id: string; secret: string; previous: string | null }[]> {
+  return db.query(
+    `SELECT id AS "_id", secret, previous_secret AS previous FROM webhooks
+     WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT 500`,
+    [after],
+  )
+}
+
+/** The sealed secrets of one organization's webhooks. */
+export function listSealedSecretsOf(
+  db: Queryable,
+  organizationId: string,
+): Promise<{ _id: string; url: string; secret: string }[]> {
+  return db.query(
+    `SELECT id AS "_id", url, secret FROM webhooks
+     WHERE organization_id = $1 AND deleted_at IS NULL ORDER BY url, id`,
+    [organizationId],
   )
 }
 

@@ -9,7 +9,10 @@ export const auditLog = pgTable('audit_log', {
   id: uuid('id').primaryKey(),
   organizationId: uuid('organization_id').notNull(),
   at: timestamp('at', { withTimezone: true }).notNull().defaultNow(),
+  /** The user or API key that did it. */
   userId: uuid('user_id'),
+  /** The name of the API key; null if a user did it. */
+  apiKeyName: text('api_key_name'),
   action: text('action').notNull(),
   resource: text('resource').notNull(),
   resourceId: uuid('resource_id'),

@@ -69,6 +69,9 @@ export const connectionStates = pgTable('connection_states', {
   subscribed: text('subscribed').array().notNull().default(sql`'{}'`),
   hour: timestamp('hour', { withTimezone: true }).notNull().default(sql`'-infinity'`),
   createdDevices: integer('created_devices').notNull().default(0),
+  minute: timestamp('minute', { withTimezone: true }).notNull().default(sql`'-infinity'`),
+  minuteMessages: bigint('minute_messages', { mode: 'number' }).notNull().default(0),
+  formerMessages: bigint('former_messages', { mode: 'number' }).notNull().default(0),
 })
 
 export const unknownReferences = pgTable(
@@ -114,7 +117,7 @@ export const unknownPoints = pgTable(
   table => [primaryKey({ columns: [table.connectionId, table.folded, table.recordedAt] })],
 )
 
-/** What became of a message. */
+/** How a message ended. */
 export interface MessageOutcome {
   points: number
   /** Why it has no position by design. */

@@ -13,6 +13,9 @@ export const devices = pgTable('devices', {
   keyHash: bytea('key_hash').notNull(),
   /** The user who was shown the key. */
   keyBy: uuid('key_by'),
+  /** The key before, and when it was replaced. */
+  replacedKeyHash: bytea('replaced_key_hash'),
+  keyReplacedAt: timestamp('key_replaced_at', { withTimezone: true }),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

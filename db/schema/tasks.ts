@@ -8,8 +8,10 @@ export interface HistoryEntry {
   status: string
   /** ISO 8601 in UTC with milliseconds, so that the texts sort by time. */
   at: string
-  /** Null for a schedule. */
+  /** A user; null for a schedule or an API key. */
   by: string | null
+  /** The API key that did it, by its name at that time. */
+  apiKey?: { _id: string; name: string }
   lat: number | null
   lng: number | null
   note: string | null

@@ -1,4 +1,5 @@
 import { boolean, integer, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { bytea } from './devices.ts'
 
 /** Users and devices, which have positions; points carry the `key`. */
 export const subjects = pgTable('subjects', {
@@ -11,7 +12,8 @@ export const subjects = pgTable('subjects', {
 export const users = pgTable('users', {
   id: uuid('id').primaryKey(),
   organizationId: uuid('organization_id').notNull(),
-  accountId: uuid('account_id').notNull(),
+  /** Null for an API key, which is a member without an account. */
+  accountId: uuid('account_id'),
   roleId: uuid('role_id').notNull(),
   name: text('name').notNull(),
   status: text('status', { enum: ['active', 'invited', 'suspended'] })
@@ -41,4 +43,10 @@ export const sessions = pgTable('sessions', {
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
   /** The number of renewals: tokens of earlier renewals have ended. */
   renewals: integer('renewals').notNull().default(0),
+  /** The session of the sign-in from which this one was opened in another organization; null for that one itself. */
+  signInId: uuid('sign_in_id'),
+  /** The SHA-256 of an API key's secret, which this session is; null for a session of a user. */
+  keyDigest: bytea('key_digest'),
+  /** Whether single sign-on has opened it. */
+  byProvider: boolean('by_provider').notNull().default(false),
 })

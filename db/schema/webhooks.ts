@@ -1,8 +1,18 @@
 import { sql } from 'drizzle-orm'
 import { bigint, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
-export const WEBHOOK_EVENTS = ['data-source-created', 'geofence-entered', 'geofence-left'] as const
+export const WEBHOOK_EVENTS = [
+  'data-source-created',
+  'geofence-entered',
+  'geofence-left',
+  'command-finished',
+] as const
+/** The event of a delivery that somebody asked for to try a webhook. Nobody can subscribe to it. */
+export const TEST_EVENT = 'webhook-test'
+/** The events of deliveries. */
+export const DELIVERED_EVENTS = [...WEBHOOK_EVENTS, TEST_EVENT] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+export type DeliveredEvent = (typeof DELIVERED_EVENTS)[number]
 export const WEBHOOK_STATUSES = ['active', 'disabled'] as const
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
 
@@ -21,6 +31,7 @@ export const webhooks = pgTable('webhooks', {
   position: bigint('position', { mode: 'number' }).notNull().default(0),
   listensSince: timestamp('listens_since', { withTimezone: true }).notNull().default(sql`clock_timestamp()`),
   deletedAt: timestamp('deleted_at', { withTimezone: true }),
+  testedAt: timestamp('tested_at', { withTimezone: true }),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
 })
@@ -37,8 +48,8 @@ export interface Attempt {
 export const webhookEvents = pgTable('webhook_events', {
   id: uuid('id').primaryKey(),
   organizationId: uuid('organization_id').notNull(),
-  event: text('event', { enum: WEBHOOK_EVENTS }).notNull(),
-  /** Null for crossings. */
+  event: text('event', { enum: DELIVERED_EVENTS }).notNull(),
+  /** Null for crossings and commands. */
   dataTypeId: uuid('data_type_id'),
   payload: text('payload').notNull(),
   position: bigint('position', { mode: 'number' }),

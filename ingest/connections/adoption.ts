@@ -1,12 +1,7 @@
 import type { Database } from '../../db/client.ts'
 import { withDemand } from '../../db/demand.ts'
-import {
-  type AdoptedPoint,
-  adoptKnown,
-  deleteAdopted,
-  listAdoptable,
-  listAdopted,
-} from '../../db/queries/unknown-references.ts'
+import { type AdoptedPoint, deleteAdopted, listAdopted } from '../../db/queries/adopted-points.ts'
+import { adoptKnown, listAdoptable } from '../../db/queries/unknown-references.ts'
 import type { Log, Subject } from '../../stream/log.ts'
 import type { Point } from '../../stream/point.ts'
 
@@ -32,7 +27,8 @@ export function startAdoption(options: {
   async function adopt(): Promise<void> {
     if (round++ % KNOWN_EVERY === 0) {
       for (const { organizationId, connectionId } of await listAdoptable(db.system, CONNECTIONS_TOGETHER))
-        await db.tenant(organizationId, tx => adoptKnown(tx, organizationId, connectionId))
+        while (await db.tenant(organizationId, tx => adoptKnown(tx, organizationId, connectionId)))
+          if (source.ended) return
     }
     while (!source.ended && !log.full) {
       const points = await listAdopted(db.system, TOGETHER)

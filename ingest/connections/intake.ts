@@ -14,13 +14,14 @@ import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics, Protocol } from '../metrics.ts'
 import type { ReadMessage, TrackerMessage } from '../profiles/profile.ts'
 import { readMessage } from '../profiles/read-message.ts'
+import type { Traces } from '../traces.ts'
 import type { TrackerConnection } from './connection.ts'
 import { createJournal, type Journal } from './journal.ts'
 import { createReferences } from './references.ts'
 import { createUnknowns } from './unknowns.ts'
 
 /**
- * What comes over connections, whichever way: a message is read by the profile, its points go to the devices that it
+ * Takes the messages of connections of every kind: a message is read by the profile, its points go to the devices that it
  * names, and it is done when all of them are durable or rejected. Points of references that no device has are kept in
  * the database instead (`unknowns.ts`).
  */
@@ -61,7 +62,7 @@ const RETRY_MAX_MS = 2_000
 const MAX_NOTED_REJECTIONS = 5
 const NAMELESS = new NoPoint('bad-shape', 'The message names no device.')
 
-/** Of a connection whose profile this version does not have. */
+/** The reading of a message whose connection has a profile that this version does not know. */
 const UNREAD: ReadMessage = {
   reference: null,
   positions: [],
@@ -73,6 +74,8 @@ const UNREAD: ReadMessage = {
 interface Handled {
   taken: Taken
   outcome: MessageOutcome
+  /** All that was rejected of it; its outcome names some. */
+  counts: { rejected: number; unknown: number }
   entries: Entry[]
 }
 
@@ -81,12 +84,13 @@ export function createIntake(options: {
   log: Log
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
+  traces: Pick<Traces, 'note'>
   onError: (error: unknown, doing: string) => void
 }): Intake {
-  const { db, log, metrics, lastSeen } = options
+  const { db, log, metrics, lastSeen, traces } = options
   const references = createReferences(db)
-  const unknowns = createUnknowns(db)
   const journal = createJournal(options)
+  const unknowns = createUnknowns(db, journal)
   let closed = false
   const senderOf = numberSenders()
 
@@ -143,10 +147,15 @@ export function createIntake(options: {
       const devices = new Map(
         await untilThere(sender, () => references.find(connection.organizationId, named)),
       )
-      const handled = taken.map(one => ({ taken: one, outcome: newOutcome(one), entries: [] as Entry[] }))
+      const handled = taken.map(toHandled)
       const unknown = new Map<string, Waiting>()
       for (const one of handled) sortOut(one, devices, unknown)
-      for (const { id } of devices.values()) lastSeen.see({ kind: 'device', id })
+      for (const { id } of devices.values()) {
+        lastSeen.see({ kind: 'device', id })
+        traces.note({ id, organizationId: connection.organizationId }, 'connection', {
+          detail: connection.id,
+        })
+      }
       const entriesOf = () => handled.flatMap(({ entries }) => entries)
       const known = append(connection, entriesOf(), devices.values(), sender, protocol)
       // It is awaited below, where it may already have failed.
@@ -161,7 +170,7 @@ export function createIntake(options: {
       const outcomes = await known
       for (const one of handled) {
         countStored(one, outcomes, late)
-        journal.note(connection, one.taken.message, one.taken.receivedAt, one.outcome)
+        journal.note(connection, one.taken.message, one.taken.receivedAt, one.outcome, one.counts)
       }
     },
 
@@ -191,9 +200,12 @@ interface Waiting {
   entries: { entry: Entry; of: Handled }[]
 }
 
-function newOutcome({ read }: Taken): MessageOutcome {
-  return { points: 0, skipped: read.skipped, rejected: [] }
-}
+const toHandled = (taken: Taken): Handled => ({
+  taken,
+  outcome: { points: 0, skipped: taken.read.skipped, rejected: [] },
+  counts: { rejected: 0, unknown: 0 },
+  entries: [],
+})
 
 const toReference = (text: string | null): string | null => {
   const reference = text?.replaceAll('\0', '').trim().toWellFormed() ?? ''
@@ -234,12 +246,13 @@ function sortOut(
 }
 
 /** Notes a position that belongs to nobody: its own fault is said before that of having no device. */
-function note({ outcome }: Handled, entry: Entry, why: NoPoint): void {
+function note(one: Handled, entry: Entry, why: NoPoint): void {
   const { reason, message } = entry.kind === 'rejection' ? entry : why
-  reject(outcome, reason, message)
+  reject(one, reason, message)
 }
 
-function reject(outcome: MessageOutcome, reason: string, message: string): void {
+function reject({ outcome, counts }: Handled, reason: string, message: string): void {
+  counts.rejected++
   if (outcome.rejected.length < MAX_NOTED_REJECTIONS) outcome.rejected.push({ reason, message })
 }
 
@@ -265,7 +278,10 @@ function wait(one: Handled, reference: string, entry: Entry, unknown: Map<string
 function settle({ kept, from, entries }: Waiting, device: ReferencedDevice | undefined): Entry[] {
   if (!device) {
     const message = `No device has the reference ${kept.reference}.`
-    for (const { outcome } of from) reject(outcome, 'unknown-device', message)
+    for (const one of from) {
+      one.counts.unknown++
+      reject(one, 'unknown-device', message)
+    }
     return []
   }
   return entries.map(({ entry, of }) => {
@@ -276,11 +292,11 @@ function settle({ kept, from, entries }: Waiting, device: ReferencedDevice | und
 }
 
 /** Counts a message's stored points, and what was rejected of it. */
-function countStored({ entries, outcome }: Handled, outcomes: Outcomes, late: Outcomes): void {
-  for (const entry of entries) {
+function countStored(one: Handled, outcomes: Outcomes, late: Outcomes): void {
+  for (const entry of one.entries) {
     const stored = outcomes.get(entry) ?? late.get(entry)
-    if (entry.kind === 'rejection') reject(outcome, entry.reason, entry.message)
-    else if (stored?.kind === 'rejected') reject(outcome, stored.reason, stored.message)
-    else outcome.points++
+    if (entry.kind === 'rejection') reject(one, entry.reason, entry.message)
+    else if (stored?.kind === 'rejected') reject(one, stored.reason, stored.message)
+    else one.outcome.points++
   }
 }

@@ -1,7 +1,8 @@
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { base64url, decodeProtectedHeader, SignJWT, UnsecuredJWT } from 'jose'
 import { isUuid } from '../../db/client.ts'
 import { timeOfDay } from '../../db/clock.ts'
+import { deriveEach, type Secrets } from '../../db/secret.ts'
 
 /** How long a token lives, in seconds. */
 export const TOKEN_LIFETIME_S = 8 * 3600
@@ -14,15 +15,22 @@ export interface Claims {
   renewals: number
 }
 
-/** The bearer tokens of users: JWT, HS256 with the bytes of the secret. A token is valid as long as its session. */
+/**
+ * The bearer tokens of users: JWT, HS256 with the bytes of the secret. The first of several secrets signs, all of them
+ * verify. A token is valid as long as its session.
+ */
 export interface Tokens {
   sign(claims: Claims, lifetimeS?: number): Promise<string>
   /** The claims of a token that Fieldline has signed and that has not expired, or null. */
   verify(token: string): Claims | null
 }
 
-export function createTokens(secret: string): Tokens {
-  const key = createSecretKey(Buffer.from(secret, 'utf8'))
+export function createTokens(secrets: string | Secrets): Tokens {
+  const keys = deriveEach(secrets, secret => createSecretKey(Buffer.from(secret, 'utf8')))
+  const isSigned = (signed: string, token: Buffer) => (key: KeyObject) => {
+    const expected = Buffer.from(`${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`)
+    return token.length === expected.length && timingSafeEqual(token, expected)
+  }
   return {
     sign: ({ userId, organizationId, sessionId, renewals }, lifetimeS = TOKEN_LIFETIME_S) =>
       new SignJWT({ org: organizationId, renewals })
@@ -31,7 +39,7 @@ export function createTokens(secret: string): Tokens {
         .setJti(sessionId)
         .setIssuedAt(Math.floor(timeOfDay() / 1000))
         .setExpirationTime(Math.floor(timeOfDay() / 1000) + lifetimeS)
-        .sign(key),
+        .sign(keys()[0] as KeyObject),
 
     verify(token) {
       try {
@@ -39,11 +47,7 @@ export function createTokens(secret: string): Tokens {
         // behind
         // passwords, files and host names.
         const signed = token.slice(0, token.lastIndexOf('.'))
-        const expected = Buffer.from(
-          `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`,
-        )
-        const given = Buffer.from(token)
-        if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
+        if (!keys().some(isSigned(signed, Buffer.from(token)))) return null
         const header = decodeProtectedHeader(token)
         // The algorithm is pinned: a token must not choose how it is checked.
         if (header.alg !== 'HS256') return null

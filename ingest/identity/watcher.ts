@@ -115,7 +115,7 @@ export function createWatcher(options: {
   const checkAll = () => checks.soon(open.keys())
 
   const stopListening = db.onChange(event => {
-    if (event.kind === 'record' || event.kind === 'jobs') return
+    if (event.kind === 'record' || event.kind === 'jobs' || event.kind === 'command') return
     readings.tell(event)
     if (event.kind === 'visibility') checks.soon([event.organizationId])
     else if (event.kind === 'resync') checkAll()

@@ -2,13 +2,18 @@ import type { Duplex } from 'node:stream'
 import type { Client } from 'aedes'
 import { type TrackerConnection, takesTopic } from '../connections/connection.ts'
 import { formatOf } from '../formats/table.ts'
-import type { Publisher } from '../identity/authenticate.ts'
+import { isConnectionKey, isKey, type Publisher } from '../identity/authenticate.ts'
 import type { Watcher } from '../identity/watcher.ts'
 import { type Profiles, readerOf, type UsedProfile } from '../profiles/profiles.ts'
+import type { Traces } from '../traces.ts'
 import type { Connection } from './connection.ts'
+import { TOKEN } from './credentials.ts'
 import { MAX_CONNECTIONS_PER_CREDENTIAL, MAX_LEFT_BYTES } from './limits.ts'
 import { NOT_AUTHORIZED, ProtocolError, SERVER_UNAVAILABLE } from './protocol.ts'
+import type { RefusalLog, Refused } from './refusals.ts'
+import { shownCertificate } from './secure-websockets.ts'
 import type { Sessions } from './sessions.ts'
+import { deviceOfTopic } from './topics.ts'
 
 /**
  * Admits connections: each is authenticated once, refused or given its session, and watched from then on. A client may
@@ -32,13 +37,16 @@ export function createAdmission(options: {
   sessions: Sessions
   watcher: Watcher
   profiles: Profiles
+  traces: Pick<Traces, 'note'>
   readPublisher: (
     username: string | undefined,
     password: string | undefined,
     stream: Duplex,
+    address: string | undefined,
   ) => Promise<Sender | null>
+  refusals: RefusalLog
 }): Admission {
-  const { sessions, watcher, profiles, readPublisher } = options
+  const { sessions, watcher, profiles, traces, readPublisher } = options
   /** Clients that are being authenticated, and the bytes left by those that have disconnected meanwhile. */
   const pending = new Map<Client, { connection: Connection; leftBytes: number }>()
   let leftBytes = 0
@@ -72,7 +80,7 @@ export function createAdmission(options: {
       let profile: UsedProfile | null = null
       watcher
         .read(async () => {
-          const publisher = await readPublisher(username, password, client.conn)
+          const publisher = await readPublisher(username, password, client.conn, connection.address)
           const profileId = publisher?.kind === 'device' ? publisher.profileId : null
           profile = profileId === null ? null : await profiles.use(profileId)
           return publisher
@@ -82,6 +90,9 @@ export function createAdmission(options: {
             // The client has disconnected, and left nothing, or too much.
             if (!pending.has(client)) return
             const error = findRefusal(connection, publisher, profile)
+            if (!publisher) options.refusals.refused({ username, by: wayOf(username, password, client.conn) })
+            if (error && publisher?.kind === 'device')
+              traces.note(publisher, 'wrong-will', { detail: connection.willTopic ?? '' })
             if (error) connection.socket.closeFor(error)
             else if (client.closed) connection.admitLeft(publisher as Sender, profile)
             else {
@@ -112,12 +123,20 @@ export function createAdmission(options: {
   }
 }
 
+function wayOf(username: string | undefined, password: string | undefined, stream: Duplex): Refused['by'] {
+  if (password !== undefined && isConnectionKey(password)) return 'connection'
+  if (password !== undefined) return username === TOKEN ? 'token' : 'key'
+  return shownCertificate(stream) ? 'certificate' : 'nothing'
+}
+
 type Sender = Publisher | TrackerConnection
 
 const isAllowed = (topic: string, sender: Sender, profile: UsedProfile | null): boolean =>
   sender.kind === 'connection'
     ? takesTopic(sender, topic)
-    : formatOf(topic, sender) !== null || readerOf(profile, topic) !== null
+    : isKey(sender)
+      ? deviceOfTopic(topic) !== null
+      : formatOf(topic, sender) !== null || readerOf(profile, topic) !== null
 
 /** Why an authenticated client is not accepted, or null. */
 function findRefusal(

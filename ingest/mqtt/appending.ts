@@ -6,6 +6,8 @@ import type { Intake, Taken } from '../connections/intake.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import { type Ack, AckQueue } from './ack-queue.ts'
+import type { ForDevice, ForDevices } from './for-devices.ts'
+import { ENTRIES_OF_ANSWER } from './limits.ts'
 import { ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
 import { sendRejections } from './rejections.ts'
@@ -29,16 +31,17 @@ interface Group {
 interface AppendingServices {
   log: Log
   intake: Intake
+  forDevices: ForDevices
   scheduler: Scheduler
   tenants: Tenants
   sessions: Sessions
   metrics: IngestMetrics
 }
 
-/** Messages of a connection of trackers that were read together. */
+/** Messages of a connection of trackers, or of an API key, that were read together. */
 interface TakenGroup {
   acks: Ack[]
-  taken: Taken[]
+  taken: (Taken | ForDevice)[]
   entries: number
   lasting: boolean
 }
@@ -117,9 +120,10 @@ export class Appending {
     if (this.#group.entries.length >= MAX_GROUP_ENTRIES) this.#append()
   }
 
-  /** Gathers a message of a connection of trackers with those read together with it. */
-  take(publish: Publish, taken: Taken): void {
-    const entries = Math.max(1, taken.read.positions.length)
+  /** Gathers a message of a connection of trackers, or of an API key, with those read together with it. */
+  take(publish: Publish, taken: Taken | ForDevice): void {
+    const points = 'read' in taken ? taken.read.positions : taken.entries
+    const entries = Math.max(1, points.length)
     const ack = this.#acks.add(publish, entries)
     const lasting = publish.qos === 0
     if (this.#taken?.lasting !== lasting) {
@@ -133,14 +137,14 @@ export class Appending {
     if (this.#taken.entries >= MAX_GROUP_ENTRIES) this.#store()
   }
 
-  /** Stores the gathered messages of trackers. */
+  /** Stores the gathered messages for devices. */
   #store(): void {
     const group = this.#taken
-    if (!group || !this.#connection) return
+    if (!group) return
     this.#taken = null
     this.#tenant?.add(group.entries)
     const sender = group.lasting ? this.#lasting : this.#source
-    this.#services.intake.store(this.#connection, group.taken, sender, 'mqtt').then(
+    this.#keep(group.taken, sender).then(
       () => {
         this.#tenant?.add(-group.entries)
         for (const ack of group.acks) ack.durable = true
@@ -151,6 +155,31 @@ export class Appending {
         this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', undefined, error))
       },
     )
+  }
+
+  #keep(taken: readonly (Taken | ForDevice)[], sender: Source): Promise<void> {
+    const { intake, forDevices } = this.#services
+    return this.#connection
+      ? intake.store(this.#connection, taken as Taken[], sender, 'mqtt')
+      : forDevices.store(this.#publisher as Publisher, taken as ForDevice[], sender)
+  }
+
+  /** Acknowledges the answer to a command once it is stored. */
+  answer(publish: Publish, stored: Promise<void>): void {
+    const ack = this.#acks.add(publish, ENTRIES_OF_ANSWER)
+    this.#tenant?.add(ENTRIES_OF_ANSWER)
+    stored
+      .then(
+        () => {
+          ack.durable = true
+        },
+        error =>
+          this.#socket.closeFor(new ProtocolError('unavailable', 'storing an answer', undefined, error)),
+      )
+      .finally(() => {
+        this.#tenant?.add(-ENTRIES_OF_ANSWER)
+        this.#scheduleFlush()
+      })
   }
 
   /** Handles a PUBREL. */

@@ -1,21 +1,25 @@
 import type { Client } from 'aedes'
 import { UntrustedClockError } from '../../db/clock.ts'
+import type { TraceKind } from '../../db/queries/device-traces.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
 import type { Entry } from '../../stream/point.ts'
 import type { TrackerConnection } from '../connections/connection.ts'
 import type { Intake } from '../connections/intake.ts'
-import { maySend, type Publisher } from '../identity/authenticate.ts'
+import { isKey, maySend, type Publisher } from '../identity/authenticate.ts'
 import type { Watched } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Profiles, UsedProfile } from '../profiles/profiles.ts'
+import type { Traces } from '../traces.ts'
 import { PacketParser, pauseReading, refreshKeepalive, resumeReading } from './aedes.ts'
 import { Appending } from './appending.ts'
+import type { Commands } from './commands.ts'
+import type { ForDevices } from './for-devices.ts'
 import { Input } from './input.ts'
 import { LEFT_MS, TURN_MS } from './limits.ts'
-import { decodePublish, publishWill, readPublish, takeWill } from './messages.ts'
+import { decodePublish, readPublish, takeWill } from './messages.ts'
 import { type Packet, ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
 import type { Session, Sessions } from './sessions.ts'
@@ -48,10 +52,13 @@ export interface ConnectionServices {
   scheduler: Scheduler
   tenants: Tenants
   sessions: Sessions
+  commands: Commands
   profiles: Profiles
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
+  traces: Pick<Traces, 'note'>
   intake: Intake
+  forDevices: ForDevices
   onError: (error: unknown, doing: string) => void
 }
 
@@ -60,6 +67,8 @@ const PINGRESP = Buffer.from([0xd0, 0])
 
 export class Connection implements Watched {
   readonly client: Client
+  /** The peer's, without a port. */
+  readonly address: string | undefined
   readonly socket: ClientSocket
   /** The sender, once the CONNECT is accepted; null again when its credential has ended. */
   publisher: Publisher | TrackerConnection | null = null
@@ -84,8 +93,9 @@ export class Connection implements Watched {
   #isPaused = false
   #isUnread = false
 
-  constructor(client: Client, services: ConnectionServices) {
+  constructor(client: Client, address: string | undefined, services: ConnectionServices) {
     this.client = client
+    this.address = address
     this.socket = new ClientSocket(client, services)
     this.#services = services
     this.#parser = new PacketParser(client, chunk => this.#read(chunk))
@@ -141,7 +151,7 @@ export class Connection implements Watched {
   #open(publisher: Publisher | TrackerConnection, profile: UsedProfile | null): void {
     this.publisher = publisher
     this.#profile = profile
-    if (publisher.kind !== 'connection') this.#services.lastSeen.see(publisher)
+    if (publisher.kind !== 'connection') this.#services.lastSeen.see(publisher, this.address)
     this.#appending.open(publisher)
     this.#parser.forgetConnect(this.client.version)
   }
@@ -181,7 +191,7 @@ export class Connection implements Watched {
   /** Handles a new chunk. */
   #read(chunk: Buffer): void {
     const { publisher } = this
-    if (publisher && publisher.kind !== 'connection') this.#services.lastSeen.see(publisher)
+    if (publisher && publisher.kind !== 'connection') this.#services.lastSeen.see(publisher, this.address)
     this.#input.add(chunk)
     if (this.#mayAdvance && !this.#waitsForTurn && this.#services.scheduler.isFree) this.#advance()
     this.#updateReading()
@@ -208,6 +218,7 @@ export class Connection implements Watched {
       // No bytes of a client may end the process.
       const known = error instanceof ProtocolError
       const kind = error instanceof UntrustedClockError ? 'unavailable' : 'failure'
+      if (known) this.#trace(error.kind === 'limit' ? 'too-large' : 'broken-rule', error.message)
       this.socket.closeFor(known ? error : new ProtocolError(kind, 'reading a packet', undefined, error))
     }
     // [MQTT-3.1.2-24]: any packet shows that the client is alive.
@@ -231,10 +242,11 @@ export class Connection implements Watched {
     return this.publisher !== null && (this.client.connected || this.#hasEnded)
   }
 
-  /** Empty for a connection of trackers, which have none of ours. */
+  /** Empty for a connection of trackers, which have none of ours, and for an API key, which has many. */
   get #ownTopic(): string {
     const { publisher } = this
-    if (publisher && publisher.kind !== 'connection') this.#topic ||= `${topicsOf(publisher)}location`
+    if (publisher && publisher.kind !== 'connection' && !isKey(publisher))
+      this.#topic ||= `${topicsOf(publisher)}location`
     return this.#topic
   }
 
@@ -254,7 +266,7 @@ export class Connection implements Watched {
         this.#appending.release(id)
         return
       case 'puback':
-        if (this.session) this.#services.sessions.acknowledge(this.session, id)
+        if (this.session) this.#services.commands.acknowledge(this.session, id)
         return
       case 'pubrec':
         // [MQTT-4.3.3-1]. The server sends nothing with QoS 2, but a client that expects it must not wait forever.
@@ -266,7 +278,7 @@ export class Connection implements Watched {
         this.#pings++
         return
       case 'unsubscribe':
-        for (const filter of packet.unsubscriptions) this.session?.filters.delete(filter)
+        if (this.session) this.#services.commands.unsubscribe(this.session, packet.unsubscriptions)
         break
       case 'disconnect':
         this.#hasDisconnect = true
@@ -285,10 +297,26 @@ export class Connection implements Watched {
     const isTaken =
       publisher.kind === 'connection'
         ? this.#take(publisher, publish)
-        : this.#gather(decodePublish(this.#services, this.#senderOf(publisher), publish), publish)
+        : isKey(publisher)
+          ? this.#store(this.#services.forDevices.read(publish.topic, publish.payload), publish)
+          : this.#answer(publisher, publish) ||
+            this.#gather(decodePublish(this.#services, this.#senderOf(publisher), publish), publish)
     // [MQTT-3.3.5-2]: MQTT 3.1.1 can only refuse a PUBLISH by closing the connection.
-    if (!isTaken)
-      this.socket.closeFor(new ProtocolError('topic', `publishing to ${publish.topic} is not allowed`))
+    if (isTaken) return
+    this.#trace('wrong-topic', publish.topic)
+    this.socket.closeFor(new ProtocolError('topic', `publishing to ${publish.topic} is not allowed`))
+  }
+
+  /** Remembers why the messages of a device become no points. */
+  #trace(kind: TraceKind, detail: string): void {
+    if (this.publisher?.kind === 'device') this.#services.traces.note(this.publisher, kind, { detail })
+  }
+
+  /** Takes the answer of a device to a command. Returns false for another message. */
+  #answer(publisher: Publisher, publish: Publish): boolean {
+    const stored = publish.topic === this.#topic ? null : this.#services.commands.answer(publisher, publish)
+    if (stored) this.#appending.answer(publish, stored)
+    return stored !== null
   }
 
   #gather(entries: Entry[] | null, publish: Publish): boolean {
@@ -298,28 +326,22 @@ export class Connection implements Watched {
 
   #take(connection: TrackerConnection, publish: Publish): boolean {
     const taken = readPublish(this.#services, connection, this.client, publish)
-    if (taken === 'nothing') this.#appending.add(publish, [])
-    else if (taken) this.#appending.take(publish, taken)
+    return taken === 'nothing' ? this.#gather([], publish) : this.#store(taken, publish)
+  }
+
+  #store(taken: Parameters<Appending['take']>[1] | null, publish: Publish): boolean {
+    if (taken) this.#appending.take(publish, taken)
     return taken !== null
   }
 
-  #senderOf(publisher: Publisher) {
-    return { publisher, profile: this.#profile, client: this.client }
-  }
+  #senderOf = <P>(publisher: P) => ({ publisher, profile: this.#profile, client: this.client })
 
   #publishWill(): void {
     const { publisher } = this
     const will = this.#will
     if (!publisher || !will) return
     this.#will = undefined
-    if (this.#hasDisconnect || this.#services.log.full) return
-    try {
-      if (publisher.kind === 'connection') takeWill(this.#services, publisher, this.client, will)
-      else publishWill(this.#services, this.#senderOf(publisher), will)
-    } catch (error) {
-      // It runs at the end of a socket, where nobody else catches it.
-      this.#services.onError(error, 'publishing a will')
-    }
+    if (!this.#hasDisconnect) takeWill(this.#services, this.#senderOf(publisher), will)
   }
 
   /** Handles the end of the connection; bytes of the client may still be unread. */

@@ -17,6 +17,8 @@ export const MAX_TOPIC_LEVELS = 16
 
 /** From the first possible byte to the end of the CONNECT, including the TLS handshake. */
 export const CONNECT_TIMEOUT_MS = 10_000
+/** The head of a request for a WebSocket on the TLS port, as on the HTTP port. */
+export const MAX_REQUEST_HEAD_BYTES = 16 * 1024
 /** TCP keepalive finds a vanished peer that has no MQTT keepalive. */
 export const TCP_KEEPALIVE_MS = 60_000
 
@@ -35,10 +37,18 @@ export const TURN_MS = 2
 export const LEFT_MS = 10_000
 /** Bytes sent with a CONNECT by clients that have closed the socket and are not authenticated yet, over all clients. */
 export const MAX_LEFT_BYTES = 16 * 1024 * 1024
+/** Bytes behind headers of the PROXY protocol that wait for the turn of their connection, over all connections. */
+export const MAX_AHEAD_BYTES = 16 * 1024 * 1024
 /** Bytes that wait for a client to read them: enough for the rejections of one message of 1,000 points, but not of two. */
 export const MAX_UNREAD_BYTES = 256 * 1024
 
 export const MAX_SUBSCRIPTIONS = 20
+/** Commands on their way to a device, of at most 9 KiB each: two thirds of what a client may leave unread. */
+export const MAX_CARRIED_COMMANDS = 16
+/** The payload of an answer to a command. */
+export const MAX_ANSWER_BYTES = 8 * 1024
+/** The points that an answer to a command counts as while it waits: 50 answers of one connection, 200 of one credential. */
+export const ENTRIES_OF_ANSWER = 100
 /** Messages of QoS 1 that wait for a client's PUBACK or for its return. */
 export const MAX_QUEUED = 100
 /** The same over all sessions: about 60 MB. */

@@ -1,6 +1,8 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { timeOfDay } from '../../db/clock.ts'
 import { TCP_KEEPALIVE_MS } from './limits.ts'
 
 export interface Listener {
@@ -47,6 +49,8 @@ export interface TlsFiles {
 export interface Tls {
   /** The server's side of TLS over a connection; the handshake runs when it is read. */
   secure(socket: Socket): TLSSocket
+  /** When the certificate ends, in milliseconds since 1970. */
+  readonly endsAt: number
   close(): void
 }
 
@@ -60,6 +64,7 @@ const LOOK_EVERY_MS = 1_000
 export function openTls(files: TlsFiles, onError: (error: unknown, doing: string) => void): Tls {
   let seen = stampOf(files)
   let context = readContext(files)
+  let endsAt = readEnd(files, onError)
   // Polled, because a certificate may be replaced through a renamed directory (Kubernetes), which file watchers miss.
   const timer = setInterval(() => {
     try {
@@ -67,11 +72,15 @@ export function openTls(files: TlsFiles, onError: (error: unknown, doing: string
       if (stamp === seen) return
       seen = stamp
       context = readContext(files)
+      endsAt = readEnd(files, onError)
     } catch (error) {
       onError(error, 'reading the TLS certificate again, the old one stays')
     }
   }, LOOK_EVERY_MS)
   return {
+    get endsAt() {
+      return endsAt
+    },
     // A certificate is looked up by its fingerprint and not by who has signed it; TLS proves that the client has its key.
     secure: socket =>
       new TLSSocket(socket, {
@@ -94,10 +103,25 @@ function readContext({ certFile, keyFile }: TlsFiles): SecureContext {
   })
 }
 
-const stampOf = ({ certFile, keyFile }: TlsFiles) =>
-  [certFile, keyFile]
-    .map(file => {
-      const { mtimeMs, size, ino } = statSync(file)
-      return `${mtimeMs} ${size} ${ino}`
-    })
-    .join(' ')
+/** Reports a certificate that has ended: devices that verify it do not connect. */
+function readEnd({ certFile }: TlsFiles, onError: (error: unknown, doing: string) => void): number {
+  const endsAt = Date.parse(new X509Certificate(readFileSync(certFile)).validTo)
+  if (endsAt < timeOfDay())
+    onError(
+      new Error(`The certificate in MQTT_TLS_CERT has ended on ${new Date(endsAt).toISOString()}`),
+      'MQTT over TLS',
+    )
+  return endsAt
+}
+
+/** Changes with the files. A missing file is a state as well, so that it is reported once. */
+const stampOf = ({ certFile, keyFile }: TlsFiles) => [certFile, keyFile].map(stampOfFile).join(' ')
+
+function stampOfFile(file: string): string {
+  try {
+    const { mtimeMs, size, ino } = statSync(file)
+    return `${mtimeMs} ${size} ${ino}`
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unreadable'
+  }
+}

@@ -7,16 +7,18 @@ import { isBridgeState, type TrackerConnection, takesTopic } from '../connection
 import type { Intake, Taken } from '../connections/intake.ts'
 import { decode } from '../decode.ts'
 import { formatOf } from '../formats/table.ts'
-import type { Publisher } from '../identity/authenticate.ts'
+import { isKey, type Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import { decodeTracker } from '../profiles/decode.ts'
 import type { TrackerMessage } from '../profiles/profile.ts'
 import { readerOf, type UsedProfile } from '../profiles/profiles.ts'
+import type { Traces } from '../traces.ts'
+import type { ForDevices } from './for-devices.ts'
 import type { Publish } from './publishes.ts'
 import { sendRejections } from './rejections.ts'
 import type { Sessions } from './sessions.ts'
 
-// What the messages of a client are, by their sender and topic.
+// Reads the messages of a client by their sender and topic.
 
 type Message = Pick<Publish, 'topic' | 'payload'>
 
@@ -30,7 +32,7 @@ interface Sender {
 
 /** The points and rejections of a message, or null if its publisher may not publish there. */
 export function decodePublish(
-  { metrics }: { metrics: IngestMetrics },
+  { metrics, traces }: { metrics: IngestMetrics; traces: Pick<Traces, 'note'> },
   { publisher, profile, client }: Sender,
   message: Message,
 ): Entry[] | null {
@@ -40,7 +42,10 @@ export function decodePublish(
   const reader = format ? null : readerOf(profile, topic)
   const entries = format
     ? decode(format, payload, arrival)
-    : reader && decodeTracker(reader, toTrackerMessage(publisher, client, message), arrival)
+    : reader &&
+      decodeTracker(reader, toTrackerMessage(publisher, client, message), arrival, detail =>
+        traces.note(publisher, 'no-position', { detail }),
+      )
   if (entries) metrics.received('mqtt', entries)
   return entries
 }
@@ -77,11 +82,42 @@ function toTrackerMessage(
 }
 
 /**
- * Publishes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in
- * the log the will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
+ * Takes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in the log the
+ * will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
  */
-export function publishWill(
-  services: { log: Log; metrics: IngestMetrics; sessions: Sessions; scheduler: Scheduler },
+export function takeWill(
+  services: {
+    log: Log
+    metrics: IngestMetrics
+    sessions: Sessions
+    scheduler: Scheduler
+    traces: Pick<Traces, 'note'>
+    intake: Intake
+    forDevices: ForDevices
+    onError: (error: unknown, doing: string) => void
+  },
+  { publisher, profile, client }: Omit<Sender, 'publisher'> & { publisher: Publisher | TrackerConnection },
+  will: Message,
+): void {
+  if (services.log.full) return
+  try {
+    if (publisher.kind === 'connection') takeWillOfTracker(services, publisher, client, will)
+    else if (isKey(publisher)) takeWillForDevice(services, publisher, will)
+    else publishWill(services, { publisher, profile, client }, will)
+  } catch (error) {
+    // It runs at the end of a socket, where nobody else catches it.
+    services.onError(error, 'publishing a will')
+  }
+}
+
+function publishWill(
+  services: {
+    log: Log
+    metrics: IngestMetrics
+    sessions: Sessions
+    scheduler: Scheduler
+    traces: Pick<Traces, 'note'>
+  },
   sender: Sender,
   will: Message,
 ): void {
@@ -94,8 +130,7 @@ export function publishWill(
   )
 }
 
-/** The same of a client of a connection for trackers. */
-export function takeWill(
+function takeWillOfTracker(
   services: { intake: Intake },
   connection: TrackerConnection,
   client: Client,
@@ -104,6 +139,16 @@ export function takeWill(
   const taken = whileClockIsRight(() => readPublish(services, connection, client, will))
   if (taken && taken !== 'nothing')
     services.intake.store(connection, [taken], { ended: false }, 'mqtt').catch(() => {})
+}
+
+/** The will of an API key, for one of its devices. */
+function takeWillForDevice(
+  { forDevices }: { forDevices: ForDevices },
+  key: Publisher,
+  { topic, payload }: Message,
+): void {
+  const taken = whileClockIsRight(() => forDevices.read(topic, payload))
+  if (taken) forDevices.store(key, [taken], { ended: false }).catch(() => {})
 }
 
 function whileClockIsRight<T>(work: () => T): T | null {

@@ -92,7 +92,7 @@ const identifier: Check = {
   rule: '[MQTT-2.3.1-1] a packet identifier of 0, or none',
   breaks: ({ messageId = 0 }) => messageId < 1,
 }
-/** The parser reads fields beyond the end of a short packet, and ignores the rest of a long one. */
+/** mqtt-packet does not check this: it reads beyond the end of a packet that is too short, and ignores the rest of one that is too long. */
 const length: Check = {
   rule: '[MQTT-4.8.0-1] fields and remaining length differ',
   breaks: (packet, parsedBytes) => parsedBytes !== packet.length,

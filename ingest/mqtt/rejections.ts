@@ -5,11 +5,14 @@ import type { IngestMetrics } from '../metrics.ts'
 import type { Sessions } from './sessions.ts'
 import { topicsOf } from './topics.ts'
 
-/** Sends a device the rejections of durable messages. `messages` says how many of the entries each message has. */
+/**
+ * Sends a device the rejections of durable messages, or an API key those of devices. `messages` says how many of the entries
+ * each message has, and the device that an API key sent for.
+ */
 export function sendRejections(
   { metrics, sessions, scheduler }: { metrics: IngestMetrics; sessions: Sessions; scheduler: Scheduler },
   publisher: Publisher,
-  messages: readonly { entries: number }[],
+  messages: readonly { entries: number; deviceId?: string }[],
   entries: readonly Entry[],
   outcomes: Outcomes,
 ): void {
@@ -18,8 +21,9 @@ export function sendRejections(
   let [index, from] = [0, 0]
   // With many subscribers a message of 1,000 rejections takes long, and a batch of the log is many messages.
   scheduler.enter(publisher.organizationId, () => {
-    const to = from + (messages[index++]?.entries ?? 0)
-    const payloads = describeRejections(entries.slice(from, to), outcomes, metrics)
+    const message = messages[index++]
+    const to = from + (message?.entries ?? 0)
+    const payloads = describeRejections(entries.slice(from, to), outcomes, metrics, message?.deviceId)
     if (payloads.length > 0) sessions.send(publisher.id, topic, payloads)
     from = to
     return index < messages.length
@@ -27,7 +31,12 @@ export function sendRejections(
 }
 
 /** The rejections of one message as JSON, in order. */
-function describeRejections(entries: readonly Entry[], outcomes: Outcomes, metrics: IngestMetrics): string[] {
+function describeRejections(
+  entries: readonly Entry[],
+  outcomes: Outcomes,
+  metrics: IngestMetrics,
+  deviceId: string | undefined,
+): string[] {
   const payloads: string[] = []
   for (const [place, entry] of entries.entries()) {
     const outcome = outcomes.get(entry)
@@ -37,7 +46,7 @@ function describeRejections(entries: readonly Entry[], outcomes: Outcomes, metri
     const index = 'index' in rejection ? rejection.index : entries.length > 1 ? place : null
     const { reason, message } = rejection
     const receivedAt = new Date(entry.receivedAt).toISOString()
-    payloads.push(JSON.stringify({ reason, message, index, receivedAt }))
+    payloads.push(JSON.stringify({ reason, message, index, receivedAt, deviceId }))
   }
   return payloads
 }

@@ -13,14 +13,20 @@ import type { Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Profiles } from '../profiles/profiles.ts'
+import type { Traces } from '../traces.ts'
 import { type Admission, createAdmission } from './admission.ts'
 import { createPersistence, keepNoNumbers, NO_DELIVERY } from './aedes.ts'
+import { Commands } from './commands.ts'
 import { Connection, type ConnectionServices } from './connection.ts'
-import { createCredentials, endSessionsOfDeleted } from './credentials.ts'
+import { createCredentials, endSessionsOfDeleted, isDevice } from './credentials.ts'
+import { createForDevices } from './for-devices.ts'
 import { CONNECT_TIMEOUT_MS } from './limits.ts'
 import { type Listener, listen, openTls, type TlsFiles } from './listeners.ts'
+import { createProxyHeaders } from './proxy-protocol.ts'
+import { createRefusalLog } from './refusals.ts'
+import { createSecureWebSockets, type RefuseRequest } from './secure-websockets.ts'
 import { Sessions } from './sessions.ts'
-import { createTenants } from './tenants.ts'
+import type { Tenants } from './tenants.ts'
 import { createConnectionThrottle } from './throttle.ts'
 import { topicsOf } from './topics.ts'
 
@@ -51,63 +57,72 @@ export interface MqttServerOptions {
   profiles: Profiles
   metrics: IngestMetrics
   lastSeen: Pick<LastSeen, 'see'>
+  traces: Pick<Traces, 'note' | 'refuse'>
   intake: Intake
   scheduler: Scheduler
+  tenants: Tenants
   /** All connections of the process; the server's own are counted among them. */
   sockets: Connections
   host: string
   port: number
-  tls?: { port: number } & TlsFiles
+  /** `refuseRequest` answers what comes to this port over HTTP, and opens no WebSocket. Pages of `corsOrigins` may open one. */
+  tls?: { port: number; refuseRequest: RefuseRequest; corsOrigins: readonly string[] } & TlsFiles
   connectionsPerSecond: number
+  /** Whether a peer is a proxy whose connections begin with a header of the PROXY protocol; none is by default. */
+  writesHeader?: (address: string) => boolean
   onError: (error: unknown, doing: string) => void
+  /** Takes what is worth a line in the log and no failure. */
+  onNote?: (details: object, message: string) => void
 }
 
+/** Secures a connection, and hands over the stream that carries MQTT. */
+type Secure = (onStream: (stream: Duplex) => Connection) => unknown
+
 /** Accepts a stream, or what `secure` makes of it. */
-type Accept = (
-  ...accepted: [...Parameters<MqttServer['accept']>, secure?: (stream: Duplex) => Duplex]
-) => void
+type Accept = (...accepted: [...Parameters<MqttServer['accept']>, secure?: Secure]) => void
 
 export async function openMqttServer(options: MqttServerOptions): Promise<MqttServer> {
-  const { db, log, tokens, watcher, profiles, metrics, lastSeen, intake, scheduler, onError } = options
-  keepNoNumbers()
+  const { db, log, watcher, metrics, onError } = options
   const sessions = new Sessions()
-  const shared = { log, scheduler, profiles, metrics, lastSeen, intake, onError }
-  const services: ConnectionServices = { ...shared, sessions, tenants: createTenants() }
+  const forDevices = createForDevices({ ...options, sessions })
+  const services = { ...options, sessions, commands: new Commands({ db, sessions, onError }), forDevices }
   const connections = new Map<Client, Connection>()
   const throttle = createConnectionThrottle({ perSecond: options.connectionsPerSecond })
-  const readPublisher = createCredentials({ db, tokens, profiles })
-  const admission = createAdmission({ sessions, watcher, profiles, readPublisher })
+  const credentials = { readPublisher: createCredentials(options), refusals: logRefusals(options) }
+  const admission = createAdmission({ ...options, ...credentials, sessions })
   const stopEnding = endSessionsOfDeleted({ db, sessions, onError })
   /** The connections that have been asked to end. */
   const ending = new Set<Connection>()
   let closing = false
+  const broker = await openBroker(services, connections, admission)
 
-  const broker = await openBroker(sessions, connections, admission)
-
-  const accept: Accept = (stream, address, onKnown, secure) => {
+  const accept: Accept = (stream, address, onKnown, secure = onStream => onStream(stream)) => {
     if (closing) return void stream.destroy()
     throttle.enter(stream, networkOf(address ?? ''), answered => {
       // It may have closed while it waited.
       if (stream.destroyed) return
-      const client = broker.handle(secure ? secure(stream) : stream)
-      const connection = new Connection(client, services)
-      connections.set(client, connection)
-      admission.enter(connection)
-      if (closing) end(connection)
-      else if (log.full) connection.pause()
-      client.once('connected', () => {
-        answered()
-        onKnown()
-        if (connection.session) sessions.resume(connection.session)
-      })
-      client.conn.once('close', () => {
-        admission.leave(connection)
-        connections.delete(client)
-        ending.delete(connection)
-        watcher.forget(connection)
-        if (connection.session) sessions.leave(connection.session, connection.socket)
+      secure(carrier => {
+        const connection = serve(carrier, address)
+        connection.client.once('connected', answered).once('connected', onKnown)
+        return connection
       })
     })
+  }
+
+  function serve(stream: Duplex, address: string | undefined): Connection {
+    const client = broker.handle(stream)
+    const connection = new Connection(client, address, services)
+    connections.set(client, connection)
+    admission.enter(connection)
+    if (closing) end(connection)
+    else if (log.full) connection.pause()
+    followCredential(connection, services, watcher)
+    client.conn.once('close', () => {
+      admission.leave(connection)
+      connections.delete(client)
+      ending.delete(connection)
+    })
+    return connection
   }
 
   function end(connection: Connection): void {
@@ -117,12 +132,12 @@ export async function openMqttServer(options: MqttServerOptions): Promise<MqttSe
 
   const stopListening = log.onFull(full => holdBack(full, connections, ending))
   const polls = setInterval(() => poll(connections, sessions), POLL_EVERY_MS)
-  metrics.observe({ connecting: () => throttle.waiting, sessionsAway: () => sessions.away })
 
-  const listeners = await openListeners(options, (socket, secure) => {
-    if (options.sockets.enter(socket))
-      accept(socket, socket.remoteAddress, () => options.sockets.work(socket), secure)
-  })
+  const listeners = await openListeners(options, (socket, address, secure) =>
+    accept(socket, address, () => options.sockets.work(socket), secure),
+  )
+
+  metrics.observe({ connecting: () => throttle.waiting, sessionsAway: () => sessions.away, listeners })
 
   let closed: Promise<unknown> | undefined
   function stopAccepting(): void {
@@ -156,9 +171,31 @@ export async function openMqttServer(options: MqttServerOptions): Promise<MqttSe
       clearInterval(polls)
       await new Promise<void>(resolve => broker.close(resolve))
       for (const { client } of connections.values()) client.close()
-      await closed
+      forDevices.close()
+      await Promise.all([closed, services.commands.close()])
     },
   }
+}
+
+function followCredential(
+  connection: Connection,
+  { sessions, commands }: Pick<ConnectionServices, 'sessions' | 'commands'>,
+  watcher: Watcher,
+): void {
+  const { client, socket } = connection
+  client.once('connected', () => {
+    const { session } = connection
+    if (!session) return
+    sessions.resume(session)
+    commands.follow(session)
+  })
+  client.conn.once('close', () => {
+    watcher.forget(connection)
+    const { session } = connection
+    if (!session) return
+    commands.leave(session, socket)
+    sessions.leave(session, socket)
+  })
 }
 
 /** Reads no connection while the log is full. Those that have been asked to end stay paused. */
@@ -190,10 +227,11 @@ async function untilAcknowledged(connections: ReadonlyMap<Client, Connection>): 
 
 /** aedes, which handles sockets, keepalives and subscriptions. */
 function openBroker(
-  sessions: Sessions,
+  { sessions, commands }: Pick<ConnectionServices, 'sessions' | 'commands'>,
   connections: ReadonlyMap<Client, Connection>,
   admission: Admission,
 ): Promise<Aedes> {
+  keepNoNumbers()
   return Aedes.createBroker({
     connectTimeout: CONNECT_TIMEOUT_MS,
     // aedes would apply MQTT 3.1's limit of 23 characters, but OwnTracks sends longer ones. Fieldline's limit: `limits.ts`.
@@ -211,31 +249,64 @@ function openBroker(
         session &&
         subscription.topic.startsWith(topicsOf(publisher)) &&
         sessions.subscribe(session, subscription.topic, subscription.qos)
+      if (granted) commands.follow(session)
       done(null, granted ? subscription : null)
     },
   })
 }
 
-/** Listens on TCP and, if configured, TLS. `secure` makes the socket of a connection over TLS. */
+const logRefusals = ({ db, onNote }: MqttServerOptions) =>
+  createRefusalLog({ isDevice: id => isDevice(db, id), onNote })
+
+/** Gives a connection to `accept` with its client's address. `secure` makes the stream of one over TLS. */
+type Enter = (socket: Socket, secure?: Secure) => void
+
+function createEnter(
+  { sockets, writesHeader = () => false }: MqttServerOptions,
+  accept: (socket: Socket, address: string | undefined, secure?: Secure) => void,
+): Enter {
+  const headers = createProxyHeaders()
+  return (socket, secure) => {
+    if (!sockets.enter(socket)) return
+    const { remoteAddress } = socket
+    if (remoteAddress === undefined || !writesHeader(remoteAddress))
+      return accept(socket, remoteAddress, secure)
+    headers.read(socket, (address, taken) => {
+      if (address !== null && !sockets.move(socket, address)) return
+      accept(socket, address ?? remoteAddress, onStream => {
+        taken()
+        return secure ? secure(onStream) : onStream(socket)
+      })
+    })
+  }
+}
+
+/** Listens on TCP and, if configured, TLS. */
 async function openListeners(
-  { host, port, tls, onError }: MqttServerOptions,
-  accept: (socket: Socket, secure?: () => Duplex) => void,
-): Promise<Listener> {
+  options: MqttServerOptions,
+  accept: Parameters<typeof createEnter>[1],
+): Promise<Listener & { certificateEndsAt: (() => number) | undefined }> {
+  const { host, port, tls, onError } = options
+  const enter = createEnter(options, accept)
   const secured = tls && openTls(tls, onError)
-  const listener = await listen({ host, port, onError, onSocket: socket => accept(socket) })
+  const websockets = tls && createSecureWebSockets(tls.refuseRequest, tls.corsOrigins)
+  const listener = await listen({ host, port, onError, onSocket: socket => enter(socket) })
   const other =
     tls &&
     secured &&
+    websockets &&
     (await listen({
       host,
       port: tls.port,
       onError,
-      onSocket: socket => accept(socket, () => secured.secure(socket)),
+      onSocket: socket => enter(socket, onStream => websockets.open(secured.secure(socket), onStream)),
     }))
   return {
     port: listener.port,
+    certificateEndsAt: secured && (() => secured.endsAt),
     async close() {
       secured?.close()
+      websockets?.close()
       await Promise.all([listener.close(), other?.close()])
     },
   }

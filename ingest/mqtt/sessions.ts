@@ -35,13 +35,24 @@ export interface Session {
 }
 
 /** The device or user that a session is bound to, or the connection of trackers, which subscribes to nothing. */
-type Owner = { kind: Credential['kind']; id: string }
+type Owner = { kind: Credential['kind']; id: string; organizationId: string }
 
 interface Message {
   /** The packet identifier, set when the message is first sent. */
   id: number
   topic: string
+  /** Empty for a command, which is read again for the client's return. */
   payload: string
+  /** The command that it is, and the socket that it was written to last. */
+  command?: { id: string; socket: ClientSocket | null }
+}
+
+/** A command as it is sent to a device. */
+interface CarriedCommand {
+  id: string
+  payload: string
+  /** Whether it was never sent before: all others come with DUP. */
+  isNew: boolean
 }
 
 const PUBLISH = { cmd: 'publish', qos: 0, dup: false, retain: false } as const
@@ -69,13 +80,13 @@ export class Sessions {
   }
 
   /** Opens the session of an authenticated client of `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
-  open(socket: ClientSocket, { kind, id }: Owner): Session {
+  open(socket: ClientSocket, { kind, id, organizationId }: Owner): Session {
     const { id: clientId, clean } = socket.client
     const known = this.#byClientId.get(clientId)
     const kept = !clean && kind !== 'connection'
     const resumed = kept && known?.kept === true
     if (known && !resumed) this.#end(known)
-    const owner = { kind, id }
+    const owner = { kind, id, organizationId }
     const fresh = { clientId, owner, kept, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
     const session: Session = Object.assign(resumed ? (known as Session) : fresh, { socket, resumed })
     this.#away.delete(session)
@@ -101,9 +112,12 @@ export class Sessions {
     }
   }
 
-  /** [MQTT-4.4.0-1]: sends unacknowledged messages again, and new ones for the first time. */
+  /**
+   * [MQTT-4.4.0-1]: sends unacknowledged messages again, and new ones for the first time. Commands among them may have expired
+   * or been answered meanwhile: `carry` sends those that have not.
+   */
   resume(session: Session): void {
-    for (const message of session.queue) write(session, message)
+    for (const message of session.queue) if (!message.command) write(session, message, message.payload)
   }
 
   /** Handles the end of the connection. */
@@ -143,17 +157,50 @@ export class Sessions {
         const message = { id: 0, topic, payload }
         session.queue.push(message)
         this.#queued++
-        write(session, message)
+        write(session, message, payload)
       }
     }
   }
 
-  /** Handles a PUBACK. */
-  acknowledge(session: Session, id: number): void {
+  /** Whether the session receives messages on the topic with QoS 1. */
+  isSubscribed(session: Session, topic: string): boolean {
+    return qualityOf(session, topic) === 1
+  }
+
+  /** Whether commands wait for the client's PUBACK. */
+  carries(session: Session): boolean {
+    return session.queue.some(({ command }) => command !== undefined)
+  }
+
+  /**
+   * Sends commands, oldest first, except for those that this connection has been sent already. A client's return keeps their packet
+   * identifiers. The session forgets all other commands.
+   */
+  carry(session: Session, topic: string, commands: readonly CarriedCommand[]): void {
+    const ids = new Set(commands.map(({ id }) => id))
+    const before = session.queue.length
+    session.queue = session.queue.filter(({ command }) => !command || ids.has(command.id))
+    this.#queued -= before - session.queue.length
+    for (const { id, payload, isNew } of commands) {
+      let message = session.queue.find(({ command }) => command?.id === id)
+      if (!message) {
+        message = { id: 0, topic, payload: '', command: { id, socket: null } }
+        session.queue.push(message)
+        this.#queued++
+      }
+      if (message.command?.socket === session.socket) continue
+      message.command = { id, socket: session.socket }
+      write(session, message, payload, !isNew)
+    }
+  }
+
+  /** Handles a PUBACK. Returns the command that it acknowledges, if it is one. */
+  acknowledge(session: Session, id: number): string | undefined {
     const index = session.queue.findIndex(message => message.id === id)
-    if (index === -1) return
-    session.queue.splice(index, 1)
+    if (index === -1) return undefined
+    const [message] = session.queue.splice(index, 1)
     this.#queued--
+    return message?.command?.id
   }
 
   /** Ends sessions whose client has been away for too long. */
@@ -197,12 +244,12 @@ function qualityOf(session: Session, topic: string): 0 | 1 | null {
   return best === null ? null : best > 0 ? 1 : 0
 }
 
-function write(session: Session, message: Message): void {
+function write(session: Session, message: Message, payload: string, isKnown = message.id > 0): void {
   const { socket } = session
   if (!socket?.client.connected) return
-  const dup = message.id > 0
-  if (!dup) message.id = takeId(session)
-  const { topic, payload, id } = message
+  const dup = isKnown || message.id > 0
+  if (message.id === 0) message.id = takeId(session)
+  const { topic, id } = message
   socket.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
 }
 

@@ -1,3 +1,4 @@
+import { isUuid } from '../../db/ids.ts'
 import { MAX_TOPIC_BYTES, MAX_TOPIC_LEVELS } from './limits.ts'
 
 /** Whether messages may be sent to this topic: it is not empty and has no wildcards. [MQTT-3.3.2-2], [MQTT-4.7.3-1] */
@@ -39,6 +40,12 @@ export function matches(filter: string, topic: string): boolean {
 }
 
 /** The prefix of a publisher's topics; it may subscribe only below it. */
-export function topicsOf(publisher: { kind: 'device' | 'user'; id: string }): string {
-  return `${publisher.kind}s/${publisher.id}/`
+export function topicsOf(publisher: { kind: 'device' | 'user'; id: string; isApiKey?: boolean }): string {
+  return `${publisher.isApiKey ? 'api-key' : publisher.kind}s/${publisher.id}/`
+}
+
+/** The device on whose topic an API key publishes, in lower case; null for any other topic. */
+export function deviceOfTopic(topic: string): string | null {
+  const id = /^devices\/([^/]{36})\/location$/.exec(topic)?.[1]
+  return isUuid(id) ? id.toLowerCase() : null
 }

@@ -31,7 +31,7 @@ export interface ReadMessage {
   positions: readonly ReadPosition[]
   /** A sentence: why the message has no position by design, which is no rejection; else null. */
   skipped: string | null
-  /** The whole message is one rejection: it is no JSON, has too many positions, or took too many steps; else null. */
+  /** Set if the whole message is one rejection: no JSON, too many positions, or more steps of the profile than a message may take. */
   unreadable: NoPoint | null
 }
 

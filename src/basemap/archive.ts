@@ -13,23 +13,34 @@ export const MAX_PIECE_BYTES = 4 * 1024 * 1024
 const MAX_DIRECTORY_BYTES = 4 * 1024 * 1024
 /** An entry is four numbers of at least a byte each. */
 const MIN_ENTRY_BYTES = 4
+/** The library keeps an object of each, in one go. */
+const MAX_ENTRIES = 65_536
 /** A directory takes about 1 MB of memory. */
 const MAX_DIRECTORIES = 32
 const VECTOR = 1
 
-/** Reads a piece of an archive, at most `MAX_PIECE_BYTES`, with the ETag of the whole. */
+/** Reads a piece of an archive, at most `MAX_PIECE_BYTES`, with the ETag and, where it is known, the size of the whole. */
 export type ReadPiece = (
   offset: number,
   length: number,
-) => Promise<{ bytes: Buffer; etag: string | undefined }>
+) => Promise<{ bytes: Buffer; etag: string | undefined; size: number | undefined }>
+
+/** The archive is shorter than its header says: a download or a copy of it has stopped in the middle. */
+export class ArchiveCutOff extends Error {
+  constructor(bytes: number, expected: number) {
+    super(`the archive is cut off: it has ${bytes} of ${expected} bytes`)
+  }
+}
 
 /** A PMTiles archive, version 3, of which only the pieces are read that a tile needs. */
 export function createArchive(key: string, readPiece: ReadPiece): TileSource {
+  let bytesThere: number | undefined
   const source: Source = {
     getKey: () => key,
     async getBytes(offset, length, _signal, knownEtag) {
       if (length > MAX_PIECE_BYTES) throw new Error(`A piece of the archive has ${length} bytes`)
-      const { bytes, etag } = await readPiece(offset, length)
+      const { bytes, etag, size } = await readPiece(offset, length)
+      bytesThere = size
       // The library reads the header again, and the piece once more.
       if (knownEtag !== undefined && etag !== knownEtag) throw new EtagMismatch('The archive has changed')
       const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
@@ -44,7 +55,15 @@ export function createArchive(key: string, readPiece: ReadPiece): TileSource {
 
   async function learn(): Promise<About> {
     const newest = await archive.getHeader()
-    if (about === null || newest !== header) about = describe(key, newest)
+    if (about === null || newest !== header) {
+      const lacking = findLack(newest, bytesThere)
+      if (lacking) {
+        // It may be made whole by a server that tells no ETag.
+        await cache.invalidate(source)
+        throw lacking
+      }
+      about = describe(key, newest)
+    }
     header = newest
     return about
   }
@@ -72,7 +91,7 @@ export const createFileReader =
       const { size, mtimeMs } = await file.stat()
       const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - offset)))
       await file.read(bytes, 0, bytes.length, offset)
-      return { bytes, etag: `${size}-${mtimeMs}` }
+      return { bytes, etag: `${size}-${mtimeMs}`, size }
     } finally {
       await file.close()
     }
@@ -84,7 +103,10 @@ async function unpackDirectory(packed: ArrayBuffer, compression: Compression): P
       ? await gunzip(packed, { maxOutputLength: MAX_DIRECTORY_BYTES })
       : Buffer.from(packed)
   // The library believes the number of entries.
-  if (readFirstNumber(bytes) * MIN_ENTRY_BYTES > bytes.length) throw new Error('A directory is damaged')
+  const entries = readFirstNumber(bytes)
+  if (entries * MIN_ENTRY_BYTES > bytes.length) throw new Error('A directory is damaged')
+  if (entries > MAX_ENTRIES)
+    throw new Error(`A directory has ${entries} entries, at most ${MAX_ENTRIES} are read`)
   return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
 }
 
@@ -96,6 +118,17 @@ function readFirstNumber(bytes: Buffer): number {
     if (byte < 128) return value
   }
   return Number.POSITIVE_INFINITY
+}
+
+/** The error of an archive that ends before one of its parts does; null for a whole one. */
+function findLack(header: Header, size: number | undefined): ArchiveCutOff | null {
+  const expected = Math.max(
+    header.rootDirectoryOffset + header.rootDirectoryLength,
+    header.jsonMetadataOffset + header.jsonMetadataLength,
+    header.leafDirectoryOffset + (header.leafDirectoryLength ?? 0),
+    header.tileDataOffset + (header.tileDataLength ?? 0),
+  )
+  return size !== undefined && size < expected ? new ArchiveCutOff(size, expected) : null
 }
 
 function describe(key: string, header: Header): About {

@@ -4,6 +4,9 @@ import type { Agent } from 'undici'
 /** A server far away answers a range of 16 KiB in less than a second. */
 const CONNECT_WITHIN_MS = 5_000
 const ANSWER_WITHIN_MS = 10_000
+/** Each piece takes a hundred bytes beside its own, and a turn of its own. A network hands over hundreds of bytes at once. */
+const MAX_SMALL_PIECES = 256
+const SMALL_BYTES = 64
 
 /** An answer whose status is 200, 204, 206, 404 or 416; others are thrown. */
 export interface Download {
@@ -13,7 +16,7 @@ export interface Download {
 }
 
 export interface Downloader {
-  /** Throws where the answer is another one, does not arrive whole and in time, or is longer than `maxBytes`. */
+  /** Throws where the answer is another one, does not arrive whole and in time, is longer than `maxBytes`, or comes in crumbs. */
   get(url: string, headers: Record<string, string>, maxBytes: number): Promise<Download>
   close(): Promise<void>
 }
@@ -55,6 +58,8 @@ export function createDownloader(maxConnections: number, lookup?: LookupFunction
           chunks.push(chunk)
           size += chunk.length
           if (size > maxBytes) throw new Error(`The server answers more than ${maxBytes} bytes`)
+          if (chunks.length > MAX_SMALL_PIECES && size < chunks.length * SMALL_BYTES)
+            throw new Error('The server answers in pieces of a few bytes')
         }
         return { status, headers: answer.headers, bytes: Buffer.concat(chunks) }
       } finally {

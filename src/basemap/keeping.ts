@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createSemaphore } from '../../fair/semaphore.ts'
+import { ArchiveCutOff } from './archive.ts'
 import type { KeptTiles } from './kept-tiles.ts'
 import { typeOf } from './media.ts'
 import { type About, type Basemap, BasemapAway, type TileAddress, type TileSource } from './tiles.ts'
@@ -66,7 +67,12 @@ export function keepTiles(source: TileSource, kept: KeptTiles, log: FastifyBaseL
       return answer
     } catch (error) {
       if (!isAway && !isClosed)
-        log.warn({ err: error }, 'The basemap’s server fails: the map goes on with the tiles that are kept')
+        log.warn(
+          { err: error },
+          error instanceof ArchiveCutOff
+            ? `The map goes on with the tiles that are kept: ${error.message}`
+            : 'The basemap’s server fails: the map goes on with the tiles that are kept',
+        )
       isAway = true
       pausedUntil = performance.now() + PAUSE_MS
       throw new BasemapAway()

@@ -22,6 +22,7 @@ export interface Kept {
 /** Files under one folder, which hold at most `maxBytes` together. Several processes may share the folder. */
 export function createKeptTiles(root: string, folder: string, maxBytes: number) {
   const pathOf = ({ z, x, y }: TileAddress) => join(root, folder, `${z}`, `${x}-${y}`)
+  const notePath = join(root, folder, 'about.json')
   /** The bytes that may be written before the folder is looked through again. */
   let room = 0
   let making: Promise<void> = Promise.resolve()
@@ -79,6 +80,8 @@ export function createKeptTiles(root: string, folder: string, maxBytes: number) 
       if (total + size > maxBytes * FULL) {
         for (const file of files) {
           if (total <= maxBytes * EMPTIED) break
+          // It is read at the start alone, and without it no kept tile is shown while the other server is away.
+          if (file.path === notePath) continue
           await rm(file.path, { force: true })
           total -= file.size
         }
@@ -104,14 +107,13 @@ export function createKeptTiles(root: string, folder: string, maxBytes: number) 
     },
     /** The text that was kept beside the tiles, and since when it is another one. */
     async readNote(): Promise<{ text: string; since: number } | null> {
-      const path = join(root, folder, 'about.json')
       try {
-        return { text: await readFile(path, 'utf8'), since: (await stat(path)).mtime.getTime() }
+        return { text: await readFile(notePath, 'utf8'), since: (await stat(notePath)).mtime.getTime() }
       } catch {
         return null
       }
     },
-    writeNote: (text: string) => writeFile(join(root, folder, 'about.json'), Buffer.from(text)),
+    writeNote: (text: string) => writeFile(notePath, Buffer.from(text)),
   }
 }
 

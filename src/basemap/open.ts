@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from '../config.ts'
-import { createArchive, createFileReader, versionOf } from './archive.ts'
+import { ArchiveCutOff, createArchive, createFileReader, versionOf } from './archive.ts'
 import { createDownloader } from './download.ts'
 import { keepTiles, MAX_DOWNLOADS } from './keeping.ts'
 import { createKeptTiles } from './kept-tiles.ts'
@@ -22,9 +22,9 @@ export async function openBasemap(
     try {
       await archive.learn()
     } catch (error) {
-      // Nobody asked for it by BASEMAP, and the outlines of the world are better than no server.
-      if (!setting.isOwn) throw error
-      log.warn({ err: error }, `The map shows outlines alone: ${setting.path} is missing or damaged`)
+      // Positions are received without streets as well.
+      const reason = error instanceof ArchiveCutOff ? error.message : 'the archive is missing or damaged'
+      log.warn({ err: error }, `The map shows outlines alone: ${reason} (${setting.path})`)
       return NO_STREETS
     }
     return readDirectly(archive, log)

@@ -23,7 +23,8 @@ const createRangeReader =
     const isWhole = bytes.length === length || Number(last) + 1 === Number(size)
     if (Number(first) !== offset || Number(last) - offset + 1 !== bytes.length || !isWhole)
       throw new Error('The server answers another range than it was asked for')
-    return { bytes, etag: textOf(answer.headers.etag)?.replace(/^W\//, '') }
+    const etag = textOf(answer.headers.etag)?.replace(/^W\//, '')
+    return { bytes, etag, size: size === undefined || size === '*' ? undefined : Number(size) }
   }
 
 /** Tiles of a URL with {z}, {x} and {y}. */

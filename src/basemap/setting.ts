@@ -5,14 +5,13 @@ import { PROJECT } from '../../db/folders.ts'
 /** Where the tiles of the map come from: a tile URL, a local archive, or an archive that another server holds. */
 export type BasemapSetting =
   | { kind: 'tiles'; url: string; vector: boolean }
-  | { kind: 'file'; path: string; isOwn?: boolean }
+  | { kind: 'file'; path: string }
   | { kind: 'archive'; url: string }
 
 /** The streets of San Francisco, which come with the product (basemap/README.md). */
 export const OWN_ARCHIVE: BasemapSetting = {
   kind: 'file',
   path: join(PROJECT, 'basemap/sanfrancisco.pmtiles'),
-  isOwn: true,
 }
 
 /** https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md: the magic, the version, and at byte 99 the type of the tiles. */

@@ -1,3 +1,5 @@
+import { FieldlineError } from '#client'
+
 /** A failure of a command that its user can solve; the message says how. */
 export class CommandError extends Error {
   readonly exitCode: number
@@ -23,18 +25,25 @@ export async function runCommand(command: () => Promise<void>): Promise<never> {
   try {
     await command()
   } catch (error) {
-    const known = error instanceof CommandError
-    const text = error instanceof Error && !known ? (error.stack ?? error.message) : (error as Error).message
-    process.stderr.write(`${text}\n`)
-    process.exit(known ? error.exitCode : 1)
+    process.stderr.write(`${describeEnd(error)}\n`)
+    process.exit(error instanceof CommandError ? error.exitCode : 1)
   }
   process.exit(0)
 }
 
-/** Aborts at the first Ctrl-C, so that the command can end in order; a second one ends it at once. */
+function describeEnd(error: unknown): string {
+  if (error instanceof CommandError) return error.message
+  if (!(error instanceof FieldlineError))
+    return error instanceof Error ? (error.stack ?? error.message) : String(error)
+  if (error.status !== 0) return error.message
+  return `${error.message.slice(0, -1)}: ${describeFailure(error.cause)}.\nStart one with: npm start`
+}
+
+/** Aborts at the first Ctrl-C, or when the terminal is closed, so that the command can end in order; a second one ends it at once. */
 export function listenForStop(): AbortController {
   const controller = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => controller.abort())
   return controller
 }
 

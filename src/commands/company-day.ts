@@ -1,7 +1,8 @@
+import type { components, Fieldline } from '#client'
 import { distanceM, type Place } from '../streets/track.ts'
-import { type Api, RequestFailed } from './api.ts'
 import { say } from './command.ts'
-import { between, type Flow, fillFields, keepTrying, pause, TAKEN_AWAY } from './working-day.ts'
+import { isRefused } from './sign-in.ts'
+import { between, type Flow, fillFields, keepTrying, pause, setStatus, TAKEN_AWAY } from './working-day.ts'
 
 /**
  * Keeps the day of the sample company going. A driver goes on with the tasks that the company has for the day; whoever has
@@ -12,20 +13,14 @@ export interface Employee {
   userId: string
   vehicleId: string
   hubId: string | null
-  /** The interface with this user's token. */
-  api: Api
+  /** Signed in as this user. */
+  client: Fieldline
   placeAt: (now: number) => Place
   /** The next stop at a customer that is further away than `aheadS` seconds of driving. */
   stopAfter: (now: number, aheadS: number) => { at: number; lat: number; lng: number }
 }
 
-interface Task {
-  _id: string
-  code: string
-  status: string
-  flowId: string
-  location: { lat: number; lng: number } | null
-}
+type Task = components['schemas']['Task']
 interface Customer {
   _id: string
   data: { name: string; address?: { lat: number; lng: number; address?: string } }
@@ -43,45 +38,57 @@ const GIVE_UP_MS = 15 * 60_000
 const STEP_MS = { least: 2, most: 6 }
 const WORK_S = { least: 4, most: 12 }
 const FAILING = 0.12
+/** Longer than a deletion of the whole company takes to be noticed, which ends everybody's work. */
+const REFUSED_MS = 10_000
+const SIGNED_OUT = 401
 
 /** Resolves when `stop` is aborted. */
 export async function keepDayGoing(
-  api: Api,
+  client: Fieldline,
   employees: readonly Employee[],
   stop: AbortSignal,
 ): Promise<void> {
-  const flows = (await api.call<{ data: Flow[] }>('GET', '/flows?limit=500')).data
-  const customers = await listCustomers(api)
+  const flows = (await client.get('/flows', { params: { query: { limit: 500 } } })).data
+  const customers = await listCustomers(client)
   await Promise.all(
     employees.map(async (employee, index) => {
       await pause(index * 700, stop)
       while (!stop.aborted) {
-        const task =
-          (await findTask(api, employee, stop)) ?? (await giveTask(api, employee, flows, customers, stop))
-        const flow = flows.find(({ _id }) => _id === task?.flowId)
-        if (task && flow) await carryOut(employee, task, flow, stop)
-        await pause(between(STEP_MS) * 1000, stop)
+        try {
+          const task =
+            (await findTask(client, employee, stop)) ??
+            (await giveTask(client, employee, flows, customers, stop))
+          const flow = flows.find(({ _id }) => _id === task?.flowId)
+          if (task && flow) await carryOut(employee, task, flow, stop)
+          await pause(between(STEP_MS) * 1000, stop)
+        } catch (error) {
+          // Somebody has deleted a customer or this driver on a screen: the others go on.
+          if (!isRefused(error)) throw error
+          await pause(REFUSED_MS, stop)
+          if (!stop.aborted) say(`${employee.name} waits for the next task: ${error.message}`)
+          if (error.status === SIGNED_OUT) return
+        }
       }
     }),
   )
 }
 
-async function listCustomers(api: Api): Promise<Customer[]> {
-  const { data } = await api.call<{ data: (Customer & { isSample: boolean })[] }>('GET', '/data?limit=500')
-  return data.filter(({ isSample, data }) => isSample && data.address)
+async function listCustomers(client: Fieldline): Promise<Customer[]> {
+  const { data } = await client.get('/data', { params: { query: { limit: 500 } } })
+  return data.filter(({ isSample, data }) => isSample && data.address) as unknown as Customer[]
 }
 
 /** The task that the driver is to do next. */
-async function findTask(api: Api, { userId }: Employee, stop: AbortSignal): Promise<Task | null> {
-  const query = `assigneeId=${userId}&status=${OPEN.join(',')}&sort=startTime&limit=20`
-  const answer = await keepTrying(stop, () => api.call<{ data: Task[] }>('GET', `/tasks?${query}`))
+async function findTask(client: Fieldline, { userId }: Employee, stop: AbortSignal): Promise<Task | null> {
+  const query = { assigneeId: userId, status: OPEN.join(','), sort: 'startTime', limit: 20 } as const
+  const answer = await keepTrying(stop, () => client.get('/tasks', { params: { query } }))
   const tasks = answer?.data ?? []
   // Tasks that have begun come first.
   return OPEN.map(wanted => tasks.find(({ status }) => status === wanted)).find(Boolean) ?? null
 }
 
 async function giveTask(
-  api: Api,
+  client: Fieldline,
   { userId, vehicleId, hubId, stopAfter }: Employee,
   flows: readonly Flow[],
   customers: readonly Customer[],
@@ -99,11 +106,11 @@ async function giveTask(
     startTime: new Date(at).toISOString(),
     endTime: new Date(at + 20 * 60_000).toISOString(),
   }
-  return (await keepTrying(stop, () => api.call<{ data: Task }>('POST', '/task', body)))?.data ?? null
+  return (await keepTrying(stop, () => client.post('/task', { body })))?.data ?? null
 }
 
 async function carryOut(
-  { name, api, placeAt }: Employee,
+  { name, client, placeAt }: Employee,
   task: Task,
   flow: Flow,
   stop: AbortSignal,
@@ -113,10 +120,10 @@ async function carryOut(
     const { lat, lng } = placeAt(now)
     const body = { status, at: new Date(now).toISOString(), lat, lng, fields: fillFields(flow, status) }
     try {
-      return (await keepTrying(stop, () => api.call('POST', `/task/${task._id}/status`, body))) !== null
+      return (await keepTrying(stop, () => setStatus(client, task._id, body))) !== null
     } catch (error) {
       // It was changed or deleted on a screen meanwhile.
-      if (error instanceof RequestFailed && TAKEN_AWAY.includes(error.status)) return false
+      if (isRefused(error) && TAKEN_AWAY.includes(error.status)) return false
       throw error
     }
   }

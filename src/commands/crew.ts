@@ -1,22 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { type Api, createApi, RequestFailed, signIn } from './api.ts'
+import type { Fieldline } from '#client'
+import { CommandError } from './command.ts'
 import type { Credentials } from './fleet.ts'
+import { isRefused, openServer, signIn } from './sign-in.ts'
 
 /** A driver: a signed-in user, and the vehicle with the device. */
 export interface Driver {
   name: string
   userId: string
   vehicleId: string
-  /** The interface with this user's token. */
-  api: Api
-}
-
-interface User {
-  _id: string
-  status: 'active' | 'invited' | 'suspended'
-}
-interface Invited {
-  invitation: { token: string }
+  /** Signed in as this user. */
+  client: Fieldline
 }
 
 /**
@@ -24,72 +18,72 @@ interface Invited {
  * of an earlier run are used again, with a new random password, because the caller may invite users and reset their
  * passwords.
  */
-export async function prepareCrew(url: string, api: Api, devices: readonly Credentials[]): Promise<Driver[]> {
-  const { organizationId } = (await api.call<{ data: { organizationId: string } }>('GET', '/user')).data
-  const roleId = await findFieldRole(api)
+export async function prepareCrew(client: Fieldline, devices: readonly Credentials[]): Promise<Driver[]> {
+  const { organizationId } = (await client.get('/user')).data
+  const roleId = await findFieldRole(client)
   const prepare = async (device: Credentials): Promise<Driver> => {
     const name = `Driver of ${device.name}`
     // Accounts belong to the server, so each organization needs drivers of its own for the same tracks.
     const email = `${device.name}.${organizationId.slice(-12)}@drivers.example`.toLowerCase()
     const password = randomBytes(18).toString('base64url')
-    const userId = await prepareUser(url, api, { name, email, roleId, password })
-    const token = await signIn(url, { email, password })
-    const vehicleId = await prepareVehicle(api, device, userId)
-    return { name, userId, vehicleId, api: createApi(url, token) }
+    const userId = await prepareUser(client, { name, email, roleId, password })
+    const vehicleId = await prepareVehicle(client, device, userId)
+    return { name, userId, vehicleId, client: await signIn(client.baseUrl, { email, password }) }
   }
   return Promise.all(devices.map(prepare))
 }
 
-async function findFieldRole(api: Api): Promise<string> {
-  const { data } = await api.call<{ data: { _id: string; name: string; isDefault: boolean }[] }>(
-    'GET',
-    '/roles?limit=500',
-  )
+async function findFieldRole(client: Fieldline): Promise<string> {
+  const { data } = await client.get('/roles', { params: { query: { limit: 500 } } })
   const role = data.find(({ name, isDefault }) => isDefault && name === 'Field user')
-  if (!role) throw new RequestFailed(404, 'There is no role Field user.')
+  if (!role) throw new CommandError('There is no role Field user.')
   return role._id
 }
 
 /** Resolves to the user with this address, and sets the password. */
 async function prepareUser(
-  url: string,
-  api: Api,
+  client: Fieldline,
   { name, email, roleId, password }: { name: string; email: string; roleId: string; password: string },
 ): Promise<string> {
-  const known = await findUser(api, email)
+  const known = await findUser(client, email)
   if (known && known.status !== 'invited') {
-    await api.call('POST', `/user/${known._id}/reset-password`, { newPassword: password })
+    await client.post('/user/{id}/reset-password', {
+      params: { path: { id: known._id } },
+      body: { newPassword: password },
+    })
     return known._id
   }
   const { data } = await (known
-    ? api.call<{ data: User & Invited }>('POST', `/user/${known._id}/invitation`)
-    : api.call<{ data: User & Invited }>('POST', '/users/invite', { email, name, roleId, hubId: [] }))
+    ? client.post('/user/{id}/invitation', { params: { path: { id: known._id } } })
+    : client.post('/users/invite', { body: { email, name, roleId, hubId: [] } }))
   const { token } = data.invitation
-  await createApi(url).call('POST', '/auth/accept-invitation', { token, name, password })
+  if (token === undefined)
+    throw new CommandError('This server mails its invitations, so a program cannot accept them.')
+  await openServer(client.baseUrl).post('/auth/accept-invitation', { body: { token, name, password } })
   return data._id
 }
 
-async function findUser(api: Api, email: string): Promise<User | null> {
+async function findUser(client: Fieldline, email: string) {
   try {
-    return (await api.call<{ data: User }>('GET', `/user/email/${encodeURIComponent(email)}`)).data
+    return (await client.get('/user/email/{email}', { params: { path: { email } } })).data
   } catch (error) {
-    if (error instanceof RequestFailed && error.status === 404) return null
+    if (isRefused(error) && error.status === 404) return null
     throw error
   }
 }
 
 async function prepareVehicle(
-  api: Api,
+  client: Fieldline,
   { _id: deviceId, name }: Credentials,
   driverId: string,
 ): Promise<string> {
-  const { data } = await api.call<{ data: { _id: string; name: string }[] }>(
-    'GET',
-    `/vehicles?search=${encodeURIComponent(name)}&limit=500`,
-  )
+  const { data } = await client.get('/vehicles', { params: { query: { search: name, limit: 500 } } })
   const known = data.find(vehicle => vehicle.name === name)
   const vehicle = known
-    ? await api.call<{ data: { _id: string } }>('PATCH', `/vehicle/${known._id}`, { deviceId, driverId })
-    : await api.call<{ data: { _id: string } }>('POST', '/vehicle', { name, deviceId, driverId })
+    ? await client.patch('/vehicle/{id}', {
+        params: { path: { id: known._id } },
+        body: { deviceId, driverId },
+      })
+    : await client.post('/vehicle', { body: { name, deviceId, driverId } })
   return vehicle.data._id
 }

@@ -1,6 +1,6 @@
+import type { Fieldline } from '#client'
 import { ROUTES_CREDIT, readRoutes } from '../streets/routes.ts'
 import { createTrack, type Place, placeAt, type Track } from '../streets/track.ts'
-import type { Api } from './api.ts'
 import { readTrace, TRACES, type TraceName } from './traces.ts'
 
 /** A vehicle, and its true place after some seconds of driving. */
@@ -19,7 +19,7 @@ export interface Credentials {
 const PAGE = 500
 /** The number of simultaneous requests. */
 const AT_ONCE = 8
-/** Its multiples are spread evenly over 0 to 1. */
+/** The fractions of its multiples are spread evenly over 0 to 1. */
 const GOLDEN_RATIO = 0.618034
 
 /** Creates vehicles that drive through San Francisco, or on the tracks of a recording. */
@@ -72,11 +72,11 @@ function nameVehicles(recorded: readonly string[], count: number): string[] {
 
 /** Prepares a device for each name, in order: an existing device gets a new key, the others are created. */
 export async function prepareDevices(
-  api: Api,
+  client: Fieldline,
   names: readonly string[],
   onReady: (ready: number) => void = () => {},
 ): Promise<{ devices: Credentials[]; created: number }> {
-  const known = await listDevicesByName(api)
+  const known = await listDevicesByName(client)
   const devices: Credentials[] = []
   let next = 0
   let ready = 0
@@ -85,8 +85,8 @@ export async function prepareDevices(
       const name = names[index] as string
       const id = known.get(name)
       const { data } = id
-        ? await api.call<{ data: Credentials }>('POST', `/device/${id}/rotate-key`)
-        : await api.call<{ data: Credentials }>('POST', '/device', { name })
+        ? await client.post('/device/{id}/rotate-key', { params: { path: { id } } })
+        : await client.post('/device', { body: { name } })
       devices[index] = data
       onReady(++ready)
     }
@@ -95,15 +95,9 @@ export async function prepareDevices(
   return { devices, created: names.filter(name => !known.has(name)).length }
 }
 
-async function listDevicesByName(api: Api): Promise<Map<string, string>> {
+async function listDevicesByName(client: Fieldline): Promise<Map<string, string>> {
   const known = new Map<string, string>()
-  let cursor: string | null = null
-  do {
-    const query: string = cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''
-    const page: { data: { _id: string; name: string }[]; pagination: { nextCursor: string | null } } =
-      await api.call('GET', `/devices?limit=${PAGE}${query}`)
-    for (const { _id, name } of page.data) if (!known.has(name)) known.set(name, _id)
-    cursor = page.pagination.nextCursor
-  } while (cursor)
+  for await (const { _id, name } of client.records('/devices', { params: { query: { limit: PAGE } } }))
+    if (!known.has(name)) known.set(name, _id)
   return known
 }

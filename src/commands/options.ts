@@ -3,7 +3,10 @@ import { usageError } from './command.ts'
 import { TRACES, type TraceName } from './traces.ts'
 
 /** Signs in with an account or with a token. */
-export type Credential = { token: string } | { email: string; password: string }
+export type Credential =
+  | { token: string }
+  /** Without an organization it is the one that the account used last. */
+  | { email: string; password: string; organizationId?: string }
 
 export interface WatchOptions {
   url: string
@@ -29,13 +32,15 @@ const SERVER_OPTIONS = {
   email: { type: 'string' },
   password: { type: 'string' },
   token: { type: 'string' },
+  organization: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
 const SERVER_HELP = `  --url <address>      the server                        (http://127.0.0.1:3000)
   --email <address>    who signs in                      (owner@example.com)
   --password <text>    the password                      (FIELDLINE_OWNER_PASSWORD)
-  --token <token>      a bearer token in place of e-mail and password`
+  --token <token>      an API key, or a user's token, in place of e-mail and password
+  --organization <id>  which of the account's          (the one that it used last)`
 
 export const SIMULATE_HELP = `A fleet that drives through San Francisco and reports over MQTT.
 
@@ -138,9 +143,14 @@ function readNumber(
   )
 }
 
-function readCredential(values: { email?: string; password?: string; token?: string }, env: Env): Credential {
+function readCredential(
+  values: { email?: string; password?: string; token?: string; organization?: string },
+  env: Env,
+): Credential {
   if (values.token !== undefined) {
     if (values.token.trim() === '') throw usageError('--token is empty.')
+    if (values.organization !== undefined)
+      throw usageError('A token belongs to one organization: leave --organization out.')
     return { token: values.token.trim() }
   }
   const password = values.password ?? env.FIELDLINE_OWNER_PASSWORD
@@ -149,5 +159,9 @@ function readCredential(values: { email?: string; password?: string; token?: str
       'A password is needed: give --password, or set FIELDLINE_OWNER_PASSWORD. The server prints it at its first start.',
     )
   }
-  return { email: values.email ?? env.FIELDLINE_OWNER_EMAIL ?? 'owner@example.com', password }
+  return {
+    email: values.email ?? env.FIELDLINE_OWNER_EMAIL ?? 'owner@example.com',
+    password,
+    ...(values.organization !== undefined && { organizationId: values.organization }),
+  }
 }

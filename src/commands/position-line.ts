@@ -1,4 +1,6 @@
-import type { LivePosition } from './live.ts'
+import type { LivePosition } from '#client'
+
+type ShownPosition = Pick<LivePosition, 'name' | 'lat' | 'lng' | 'timestamp' | 'speed' | 'heading' | 'state'>
 
 const COMPASS = ['N', 'NE', 'E', 'SE', 'S', 'SW', 'W', 'NW'] as const
 const NAME_WIDTH = 14
@@ -7,7 +9,7 @@ const NAME_WIDTH = 14
  * `14:02:31  bus-2214        30.368507   -97.710650   26.5 km/h   89° E   moving`; the device's time in the local time
  * zone.
  */
-export function formatPosition(position: LivePosition): string {
+export function formatPosition(position: ShownPosition): string {
   const { lat, lng, speed, heading, timestamp, state } = position
   return [
     formatTime(timestamp),

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readEnv } from '../config.ts'
 import { createReceiver, hasNetwork } from '../streets/receiver.ts'
-import { createApi, signIn } from './api.ts'
 import { CommandError, listenForStop, runCommand, say } from './command.ts'
 import { createFleet, prepareDevices, type Vehicle } from './fleet.ts'
 import { readSimulateOptions, SIMULATE_HELP } from './options.ts'
+import { signIn } from './sign-in.ts'
 import { openTracker, type Tally, type Tracker } from './tracker.ts'
 import { type Driven, playDay } from './working-day.ts'
 
@@ -20,11 +20,11 @@ async function simulate(): Promise<void> {
   if (!options) return say(SIMULATE_HELP)
   const { url, mqttUrl, devices: count, pointsPerSecond, durationS } = options
 
-  const api = createApi(url, await signIn(url, options.credential))
+  const client = await signIn(url, options.credential)
   const { vehicles, credit } = createFleet(options.trace, count)
   say(`Preparing the devices at ${url} …`)
   const { devices, created } = await prepareDevices(
-    api,
+    client,
     vehicles.map(({ name }) => name),
     ready => {
       if (ready % PROGRESS_EVERY === 0 && ready < count) say(`${ready} of ${count} …`)
@@ -63,7 +63,7 @@ async function simulate(): Promise<void> {
   say(`Watch them with: npm run watch -- --url ${url}   End with Ctrl-C.`)
 
   if (durationS) setTimeout(() => stopping.abort(), durationS * 1000)
-  const day = options.day ? playDay({ url, api }, driven, stop) : undefined
+  const day = options.day ? playDay(client, driven, stop) : undefined
   await Promise.all([report(trackers, tally, stop), day?.finally(() => stopping.abort())])
   for (const tracker of trackers) tracker.halt()
   await finish(trackers)

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { components, Fieldline } from '#client'
 import type { Place } from '../streets/track.ts'
-import { type Api, RequestFailed, ServerAway } from './api.ts'
-import { say } from './command.ts'
+import { CommandError, say } from './command.ts'
 import { type Driver, prepareCrew } from './crew.ts'
 import type { Credentials } from './fleet.ts'
+import { isAway, isRefused } from './sign-in.ts'
 
 /**
  * A working day in a few minutes. The simulator plans as the signed-in user and gives each driver a task on the way
@@ -42,18 +43,17 @@ const JOBS = ['Deliver parcels', 'Collect returns', 'Read the meter', 'Bring the
 
 /** Gives work to the drivers of the first devices until `stop`. Resolves to the numbers of completed and failed tasks. */
 export async function playDay(
-  { url, api }: { url: string; api: Api },
+  client: Fieldline,
   driven: readonly Driven[],
   stop: AbortSignal,
 ): Promise<{ completed: number; failed: number }> {
-  const flow = await findFlow(api)
+  const flow = await findFlow(client)
   const done = { completed: 0, failed: 0 }
   const working = driven.slice(0, MAX_DRIVERS)
   // Each driver listens to the signal, in addition to the other listeners.
   setMaxListeners(2 * MAX_DRIVERS, stop)
   const crew = await prepareCrew(
-    url,
-    api,
+    client,
     working.map(({ device }) => device),
   )
   say(`${crew.length} drivers are given work by the flow ${flow.name}: see GET /tasks, or the page at /.`)
@@ -62,7 +62,7 @@ export async function playDay(
       const driver = crew[index] as Driver
       await pause(index * 500, stop)
       while (!stop.aborted) {
-        const end = await work(api, flow, driver, placeAt, stop)
+        const end = await work(client, flow, driver, placeAt, stop)
         if (end) done[end]++
       }
     }),
@@ -71,7 +71,7 @@ export async function playDay(
 }
 
 async function work(
-  api: Api,
+  client: Fieldline,
   flow: Flow,
   driver: Driver,
   placeAt: Driven['placeAt'],
@@ -80,14 +80,16 @@ async function work(
   const there = Date.now() + between(AHEAD_S) * 1000
   const { lat, lng } = placeAt(there)
   const task = await keepTrying(stop, () =>
-    api.call<{ data: { _id: string; code: string } }>('POST', '/task', {
-      name: JOBS[Math.floor(Math.random() * JOBS.length)],
-      flowId: flow._id,
-      assigneeId: driver.userId,
-      vehicleId: driver.vehicleId,
-      location: { lat, lng },
-      startTime: new Date(there).toISOString(),
-      endTime: new Date(there + 10 * 60_000).toISOString(),
+    client.post('/task', {
+      body: {
+        name: JOBS[Math.floor(Math.random() * JOBS.length)] as string,
+        flowId: flow._id,
+        assigneeId: driver.userId,
+        vehicleId: driver.vehicleId,
+        location: { lat, lng },
+        startTime: new Date(there).toISOString(),
+        endTime: new Date(there + 10 * 60_000).toISOString(),
+      },
     }),
   )
   if (!task) return null
@@ -98,9 +100,9 @@ async function work(
     const at = new Date(now).toISOString()
     const body = { status, at, lat, lng, fields: fillFields(flow, status) }
     try {
-      return (await keepTrying(stop, () => driver.api.call('POST', `/task/${_id}/status`, body))) !== null
+      return (await keepTrying(stop, () => setStatus(driver.client, _id, body))) !== null
     } catch (error) {
-      if (!(error instanceof RequestFailed) || !TAKEN_AWAY.includes(error.status)) throw error
+      if (!isRefused(error) || !TAKEN_AWAY.includes(error.status)) throw error
       say(`${driver.name} leaves ${code} alone: ${error.message}`)
       return false
     }
@@ -120,13 +122,16 @@ async function work(
   return end
 }
 
+export const setStatus = (client: Fieldline, id: string, body: components['schemas']['TaskMove']) =>
+  client.post('/task/{id}/status', { params: { path: { id } }, body })
+
 /** Retries while the server is away; null once the signal is aborted. Other errors are thrown. */
 export async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): Promise<T | null> {
   while (!stop.aborted) {
     try {
       return await call()
     } catch (error) {
-      if (!(error instanceof ServerAway)) throw error
+      if (!isAway(error)) throw error
       await pause(RETRY_MS, stop)
     }
   }
@@ -134,11 +139,11 @@ export async function keepTrying<T>(stop: AbortSignal, call: () => Promise<T>): 
 }
 
 /** A flow with all steps of a day, if possible the one whose steps have fields. */
-async function findFlow(api: Api): Promise<Flow> {
-  const { data } = await api.call<{ data: Flow[] }>('GET', '/flows?limit=500')
+async function findFlow(client: Fieldline): Promise<Flow> {
+  const { data } = await client.get('/flows', { params: { query: { limit: 500 } } })
   const whole = data.filter(({ steps }) => WAY.every(name => steps.some(({ status }) => status === name)))
   const flow = whole.find(({ name }) => name === 'Delivery') ?? whole[0]
-  if (!flow) throw new RequestFailed(404, `No flow has the steps ${WAY.join(', ')}.`)
+  if (!flow) throw new CommandError(`No flow has the steps ${WAY.join(', ')}.`)
   return flow
 }
 

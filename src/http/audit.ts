@@ -4,10 +4,11 @@ import { hasAuditEntry, insertAuditEntry } from '../../db/queries/audit-log.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Changes } from '../../db/schema/audit-log.ts'
 
-/** The person who acts, such as a caller; `userId` is null where nobody is signed in. */
+/** The member who acts, such as a caller; `userId` is null where nobody is signed in. */
 interface Actor {
   organizationId: string
   userId: string | null
+  apiKey?: Caller['apiKey']
 }
 
 /** A record before and after a change; null where it does not exist. */
@@ -53,7 +54,7 @@ export async function recordChange<Record extends { _id: string } | null>(
 /** Writes an entry into the audit log, in the transaction of the change. `changes` must hold no secrets. */
 export function record(
   tx: Queryable,
-  { organizationId, userId }: Actor,
+  { organizationId, userId, apiKey }: Actor,
   entry: {
     action: string
     resource: string
@@ -63,7 +64,8 @@ export function record(
     dataTypeIds?: string[]
   },
 ): Promise<void> {
-  return insertAuditEntry(tx, { organizationId, userId, changes: {}, dataTypeIds: [], ...entry })
+  const by = { organizationId, userId, apiKeyName: apiKey?.name ?? null }
+  return insertAuditEntry(tx, { ...by, changes: {}, dataTypeIds: [], ...entry })
 }
 
 /**
@@ -80,7 +82,8 @@ export async function recordHourly(
     await record(tx, actor, entry)
 }
 
-const NOT_AUDITED = new Set(['_id', 'createdAt', 'updatedAt', 'organizationId'])
+/** An invitation and its mail have entries of their own. */
+const NOT_AUDITED = new Set(['_id', 'createdAt', 'updatedAt', 'organizationId', 'invitation'])
 
 /** The fields in which two states of a record differ; null is a record that does not exist. */
 export function differences(before: object | null, after: object | null): Changes {

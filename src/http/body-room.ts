@@ -12,11 +12,11 @@ export interface BodyRoom {
 }
 
 export interface BodyPlace {
-  /** Adds a piece that has arrived. Returns whether there is room for it; if not, the place is given back. */
+  /** Adds a piece that has arrived. Returns whether there is room for it; if not, all that this body holds is released. */
   add(bytes: number): boolean
   /**
-   * Adds bytes that the server makes of the body. Returns whether there is room for them; if not, the place is given
-   * back.
+   * Adds bytes that the server makes of the body. Returns whether there is room for them; if not, all that this body
+   * holds is released.
    */
   grow(bytes: number): boolean
   /** No more of the body arrives, so it can no longer be too slow. */

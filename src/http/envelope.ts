@@ -88,6 +88,10 @@ export const failure = z
       .meta({ id: 'FailureCode', examples: ['not-found'], description: listMeanings(FAILURE_MEANINGS) }),
     message: text('There is no such hub.').describe('A sentence that a person can act on'),
     params: errorParams.optional(),
+    challenge: z
+      .string()
+      .optional()
+      .describe('With the code `totp-required`: to be sent to `POST /auth/login/totp` with a code'),
     requestId: text('019aa3c1-0a2b-7c3d-8e4f-5a6b7c8d9e0f'),
     errors: z
       .array(fieldError)

@@ -10,9 +10,35 @@ export const FAILURES = {
     means: 'No token, or one that is expired, revoked or not valid; a wrong pair at sign-in',
   },
   'wrong-credentials': { status: 401, means: 'The e-mail address or the password is wrong' },
+  'totp-required': {
+    status: 401,
+    means: 'The password is right, and the account has a second factor: send `challenge` with a code',
+  },
+  'wrong-code': { status: 401, means: 'The code is wrong, too old, or was used before' },
+  'challenge-ended': {
+    status: 401,
+    means: 'The sign-in took too long or had too many wrong codes: begin again',
+  },
+  'single-sign-on-failed': {
+    status: 401,
+    means: 'Single sign-on took too long, was begun in another browser, or was refused: begin again',
+  },
   forbidden: {
     status: 403,
     means: 'The caller may not do this; `permission` names the permission that its role lacks, if it is one',
+  },
+  'second-factor-required': {
+    status: 403,
+    means: 'The organization demands a second factor, and the account has none: `POST /auth/totp` sets it up',
+  },
+  'single-sign-on-required': { status: 403, means: 'Passwords are closed here: use single sign-on' },
+  'address-not-verified': {
+    status: 403,
+    means: 'The provider of single sign-on has not verified the address',
+  },
+  'other-identity': {
+    status: 403,
+    means: 'The account belongs to another identity at the provider of single sign-on',
   },
   'no-organization': { status: 403, means: 'The account is not active in any organization' },
   'restricted-field': {

@@ -94,6 +94,12 @@ export const lacksPermission = (
   message = `Your role lacks the permission ${permission}.`,
 ) => new RequestError('forbidden', message, { params: { permission } })
 
+export const lacksSecondFactor = () =>
+  new RequestError(
+    'second-factor-required',
+    'This organization demands a second factor. Set one up, then go on.',
+  )
+
 /** Also thrown when two requests end one session at once: the second one finds no session. */
 export const sessionEnded = () =>
   new RequestError('unauthorized', 'The token is expired, revoked or not valid.')

@@ -22,6 +22,7 @@ const CRUD_RESOURCES = [
   'webhook',
   'geofence',
   'connection',
+  'api-key',
 ] as const
 
 type Crud = `${'view' | 'create' | 'update' | 'delete'}/${(typeof CRUD_RESOURCES)[number] | 'organization'}`
@@ -29,6 +30,7 @@ type Crud = `${'view' | 'create' | 'update' | 'delete'}/${(typeof CRUD_RESOURCES
 export type Permission =
   | Crud
   | `${'view' | 'create'}/location`
+  | `${'view' | 'create'}/command`
   | `${'view' | 'create' | 'delete'}/tracking-link`
   | 'import/data'
   | 'export/data'
@@ -46,6 +48,8 @@ export const PERMISSIONS: readonly Permission[] = [
   ),
   'view/location',
   'create/location',
+  'view/command',
+  'create/command',
   'view/tracking-link',
   'create/tracking-link',
   'delete/tracking-link',
@@ -63,8 +67,8 @@ export const isPermission = (name: string): name is Permission => KNOWN.has(name
 const grant = (names: readonly Permission[], scope: PermissionDetail['scope'] = 'all'): PermissionDetail[] =>
   names.map(permissionName => ({ permissionName, scope }))
 
-/** Planners plan and watch work. They have no access to users, roles, webhooks or the audit log. */
-const NOT_FOR_PLANNERS = /\/(role|user|webhook|audit|organization)$/
+/** Planners plan and watch work. They have no access to users, API keys, roles, webhooks or the audit log. */
+const NOT_FOR_PLANNERS = /\/(role|user|api-key|webhook|audit|organization)$/
 
 export const DEFAULT_ROLES: readonly { name: string; permissionDetails: PermissionDetail[] }[] = [
   { name: 'Owner', permissionDetails: grant(PERMISSIONS) },
@@ -167,8 +171,10 @@ const NOUNS: { [resource: string]: string } = {
   webhook: 'webhooks',
   geofence: 'geofences',
   connection: 'connections',
+  'api-key': 'API keys',
   organization: 'the organization',
   location: 'positions and their history',
+  command: 'commands to devices',
   'tracking-link': 'tracking links',
   audit: 'the audit log',
 }
@@ -176,6 +182,7 @@ const NOUNS: { [resource: string]: string } = {
 const SPECIAL: { [name in Permission]?: string } = {
   'create/organization': 'Create an organization',
   'delete/organization': 'Delete the organization with everything in it',
+  'create/command': 'Send commands to devices',
   'create/location': 'Send positions; with scope all, those of other subjects too',
 }
 

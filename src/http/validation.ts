@@ -27,12 +27,17 @@ export const REPORTING = { reportInput: true }
 
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema, httpPart }) =>
-  data => {
+  given => {
+    // Fastify gives null for a body that is not there.
+    const data = httpPart === 'body' && given === null && mayBeMissing(schema) ? undefined : given
     const result = schema.safeParse(data, REPORTING)
     return result.success
       ? { value: result.data }
       : { error: new InvalidInput(result.error.issues, httpPart === 'querystring') }
   }
+
+/** Whether a body may be left out: it has a default. Any value, as of points, does not mean none. */
+export const mayBeMissing = (body: unknown): boolean => body instanceof z.ZodDefault
 
 /**
  * An unknown key is named itself, other faults by their path. If a value may have several forms, its faults are those

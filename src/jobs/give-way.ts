@@ -24,10 +24,10 @@ const CLOCK: Clock = {
 }
 
 /**
- * Limits background work that could use the whole machine. It is called between two pieces of work, and rests longer
- * the more slowly points are stored during work than at rest. So an import runs at full speed on a quiet machine, and
- * takes hardly anything from devices on a busy one, whatever the machine is and whatever else runs on it. It only knows
- * the points that this process stores.
+ * Slows background work down that could use the whole machine. A job calls it between two pieces of work. It compares
+ * how fast points are stored while the job works with how fast they are stored while it pauses: the larger the
+ * difference, the longer the next pause. So an import runs at full speed on a quiet machine and takes hardly anything
+ * from devices on a busy one. It only counts the points that this process stores.
  */
 export function createGiveWay(
   storedPoints: () => number,

@@ -35,7 +35,7 @@ export type PlaceHeadings = [latitude: string, longitude: string, address: strin
 
 /** The three headings of each place, by the key of its field; no other heading looks the same. */
 export function placeHeadingsOf(
-  fields: readonly Pick<Field, 'key' | 'label' | 'type'>[],
+  fields: readonly (Pick<Field, 'key' | 'label'> & { type?: Field['type'] })[],
 ): Map<string, PlaceHeadings> {
   const headings = headingsOf(fields)
   const taken = new Set([...headings.values()].map(fold))

@@ -31,7 +31,7 @@ export interface CompanyVehicle {
   number: number
   name: string
   depot: Depot
-  /** The number of its first route among those of its depot. */
+  /** The vehicle's first route: an index into the routes of its depot. */
   firstRound: number
 }
 

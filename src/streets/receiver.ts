@@ -47,7 +47,7 @@ export function createReceiver(
     return {
       lat: place.lat + (north * ERROR_M) / METRES_PER_DEGREE,
       lng: place.lng + (east * ERROR_M) / METRES_PER_DEGREE / Math.cos((place.lat * Math.PI) / 180),
-      // A receiver that stands still knows it.
+      // Real receivers notice that they stand still, and report a speed of 0 without noise.
       speed: isMoving ? Math.max(place.speed + randomError() * SPEED_ERROR_MPS, 0) : 0,
       heading: isMoving ? (place.heading + randomError() * HEADING_ERROR_DEGREES + 360) % 360 : place.heading,
       accuracy: Math.hypot(north, east) * ERROR_M + ERROR_M,

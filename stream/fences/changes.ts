@@ -25,7 +25,7 @@ const GAP_MS = 3_600_000
 
 interface Organization {
   id: string
-  /** The version of its last change; 0 for an organization without geofences. */
+  /** The version of the newest change of the organization's geofences; 0 if it never had any. */
   version: number
   fences: FenceMap | undefined
 }

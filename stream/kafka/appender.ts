@@ -21,14 +21,14 @@ const RECORD_BYTES = 128 * 1024
  */
 const PARTITION_BYTES = 384 * 1024
 /** A twentieth of a second at the highest rate. In longer outages the devices keep their points. */
-const MAX_WAITING_BYTES = 32 * 1024 * 1024
+export const MAX_WAITING_BYTES = 32 * 1024 * 1024
 /** The broker takes requests up to 100 MiB. */
 const REQUEST_BYTES = 16 * 1024 * 1024
 /** About a point. Senders of one organization, and organizations, get equally many of these in their turns. */
 const TURN_BYTES = 128
 const LOOK_FOR_ENDED_MS = 1_000
 
-export type Appender = Pick<Log, 'append' | 'full' | 'onFull' | 'waiting' | 'close'>
+export type Appender = Pick<Log, 'append' | 'full' | 'onFull' | 'waiting' | 'oldestWaitingSeconds' | 'close'>
 
 export function createAppender(options: {
   topic: string
@@ -108,6 +108,7 @@ export function createAppender(options: {
 
   return {
     waiting: waiting.pressure.waiting,
+    oldestWaitingSeconds: () => waiting.oldestSeconds,
     get full() {
       return waiting.pressure.full
     },

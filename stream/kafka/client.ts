@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
+import { connectEncrypted, type KafkaSecurity, toSaslOptions } from './security.ts'
 
 export type OnError = (error: unknown, doing: string) => void
 /** Takes what is worth a line in the log and no failure. */
@@ -32,6 +33,7 @@ const DISCONNECT_WITHIN_MS = 2_000
  */
 export function createClient(options: {
   brokers: readonly string[]
+  security: KafkaSecurity
   clientId: string
   /** How often kafkajs tries by itself before it gives up and Fieldline starts anew. */
   retries: number
@@ -40,9 +42,16 @@ export function createClient(options: {
   /** Each socket with its broker, in kafkajs' notation. */
   const sockets = new Map<Socket, string>()
   let ended = false
+  const { tls, sasl } = options.security
+  const open = (to: { host: string; port: number }, onConnect: () => void): Socket => {
+    const socket = tls ? connectEncrypted(tls, to) : connect(to)
+    socket.once(tls ? 'secureConnect' : 'connect', onConnect)
+    return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS)
+  }
   const kafka = new Kafka({
     clientId: options.clientId,
     brokers: [...options.brokers],
+    ...(sasl && { sasl: toSaslOptions(sasl) }),
     connectionTimeout: CONNECT_WITHIN_MS,
     requestTimeout: ANSWER_WITHIN_MS,
     // Every value is set: kafkajs has other defaults when NODE_ENV is test.
@@ -56,14 +65,7 @@ export function createClient(options: {
     logLevel: logLevel.WARN,
     logCreator: () => createLogger((error, doing) => ended || options.onError(error, doing)),
     socketFactory({ host, port, onConnect }) {
-      const socket = connect({
-        host,
-        port,
-        noDelay: true,
-        keepAlive: true,
-        keepAliveInitialDelay: KEEP_ALIVE_MS,
-      })
-      socket.once('connect', onConnect)
+      const socket = open({ host, port }, onConnect)
       // kafkajs calls unref() on a dead socket with every attempt to close it, and Node adds a listener for each call.
       socket.setMaxListeners(0)
       sockets.set(socket, `${host}:${port}`)

@@ -6,7 +6,7 @@ import { RecordWriter } from './record.ts'
 import type { Messages } from './sender.ts'
 import type { StoredLog, Topics } from './topics.ts'
 
-/** What the dead letters of a batch are made of. */
+/** The input from which the dead letters of a batch are made. */
 export interface DeadLetters {
   /**
    * Splits a batch that is read again for a restored database. Subjects created after the dump are missing in it, and

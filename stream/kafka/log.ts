@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Admin } from 'kafkajs'
 import type { Log } from '../log.ts'
 import { createAdministrator } from './admin.ts'
-import { createAppender } from './appender.ts'
+import { createAppender, MAX_WAITING_BYTES } from './appender.ts'
 import { createClient, type KafkaClient, type OnError, type OnNote } from './client.ts'
 import type { Membership } from './consumer.ts'
 import { createFollower } from './follower.ts'
+import { type KafkaSecurity, UNSECURED } from './security.ts'
 import { createSender } from './sender.ts'
 import { createStorer } from './storer.ts'
+import { readRetentionMs } from './topic-settings.ts'
 import { type ClaimLog, nameTopics, openTopics, type StoredLog, type Topics } from './topics.ts'
 
 /**
@@ -22,6 +24,8 @@ import { type ClaimLog, nameTopics, openTopics, type StoredLog, type Topics } fr
 export interface KafkaLog extends Log {
   /** How far the writers are behind, by partition: the number of records that are in the topic and not committed. */
   readLag(): Promise<Map<number, number>>
+  /** How long the topic of points keeps records, in milliseconds. Rejects without the right to describe the topic. */
+  readRetentionMs(): Promise<number>
   /** The arrival time of the oldest record that this process has fetched and not stored, by partition. */
   readonly unstoredSince: ReadonlyMap<number, number>
   /**
@@ -37,6 +41,8 @@ export interface KafkaLog extends Log {
 
 export interface KafkaLogOptions {
   brokers: readonly string[]
+  /** By default connections are not encrypted and nobody signs in. */
+  security?: KafkaSecurity
   prefix: string
   partitions: number
   replication: number
@@ -61,12 +67,13 @@ const RETRIES_OF_MANY = 6
 
 /** Rejects when the topics contradict the configuration; waits while Kafka is away. */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  const { brokers, partitions, replication, claimLog, onError, onNote = () => {} } = options
+  const { brokers, security = UNSECURED, partitions, replication, claimLog, onError } = options
+  const { onNote = () => {} } = options
   const topics = nameTopics(options.prefix)
   const clientId = `${options.prefix}-${randomUUID().slice(0, 8)}`
   const clients = new Set<KafkaClient>()
   const newClient = (retries: number): KafkaClient => {
-    const client = createClient({ brokers, clientId, retries, onError })
+    const client = createClient({ brokers, security, clientId, retries, onError })
     const tracked = {
       ...client,
       end() {
@@ -80,6 +87,8 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
 
   const bases = await openTopics({
     createClient: newClient,
+    brokers,
+    security,
     topics,
     partitions,
     replication,
@@ -112,6 +121,8 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     },
     onFull: appender.onFull,
     waiting: appender.waiting,
+    oldestWaitingSeconds: appender.oldestWaitingSeconds,
+    maxWaitingBytes: options.maxWaitingBytes ?? MAX_WAITING_BYTES,
     unstoredSince,
     behind,
     get writing() {
@@ -138,17 +149,20 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<KafkaLog> 
     follow: (start, handler) => createFollower({ ...shared, ask, start, handler }),
 
     readLag: async () => new Map((await readWriters()).map(({ partition, records }) => [partition, records])),
-    answers: () =>
-      ask(admin => admin.describeCluster()).then(
-        () => true,
-        () => false,
-      ),
+    readRetentionMs: () => ask(admin => readRetentionMs(admin, topics.points)),
+    answers: () => succeeds(ask(admin => admin.describeCluster())),
     async close() {
       await appender.close()
       for (const client of clients) client.end()
     },
   }
 }
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  )
 
 /** By partition the offset that the writers have committed, and the number of records from there. */
 async function readOffsets(

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { timeOfDay } from '../../db/clock.ts'
 import { within } from './client.ts'
 import type { KafkaLog } from './log.ts'
-import { RETENTION_MS } from './topics.ts'
+import { RETENTION_MS } from './topic-settings.ts'
 
 /** A Kafka that does not answer must not delay the other metrics. */
 const READ_WITHIN_MS = 2_000
@@ -17,6 +17,7 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   let lag: ReadonlyMap<number, number> = new Map()
   let answered = false
   let reading: Promise<void> | undefined
+  let retentionMs = RETENTION_MS
 
   /** Reads once for all metrics of one request. */
   function read(): Promise<void> {
@@ -53,9 +54,20 @@ export function observeKafka(registry: Registry, log: KafkaLog, roles: { storing
   })
   new Gauge({
     name: 'fieldline_log_retention_seconds',
-    help: 'How long Kafka keeps records that the writers have not stored',
+    help: 'How long Kafka keeps records that the writers have not stored, as the topic says',
     registers,
-  }).set(RETENTION_MS / 1000)
+    async collect() {
+      // Without an answer or the right to ask, the last known time remains.
+      const asked = log.readRetentionMs().then(
+        ms => {
+          retentionMs = ms
+        },
+        () => {},
+      )
+      await within(READ_WITHIN_MS, asked)
+      this.set(retentionMs / 1000)
+    },
+  })
   if (!roles.storing) return
   for (const [name, help, read] of [
     [

@@ -37,7 +37,11 @@ const CATCH_UP_WITHIN_MS = 5_000
 /** With more waiting bytes than this a client is skipped; a frame of 500 positions is about 100 KiB. */
 const SLOW_FROM_BYTES = 256 * 1024
 
-export function createLiveClients(positions: LivePositions): LiveClients {
+export function createLiveClients(
+  positions: LivePositions,
+  /** Called after positions were sent, with the time since the first of them was received. */
+  onSent?: (seconds: number) => void,
+): LiveClients {
   const groups = new Map<string, Group>()
   const groupOf = new Map<LiveClient, Group>()
   /** Clients whose cursor is ahead of this process. */
@@ -58,9 +62,12 @@ export function createLiveClients(positions: LivePositions): LiveClients {
 
   function stream(): void {
     positions.age(timeOfDay())
+    const arrivedAt = positions.takeArrival()
     const changed = positions.takeChanged()
+    let isSent = false
     for (const group of groups.values())
-      streamTo(group, takeRelevant(group, changed.get(group.organizationId) ?? []))
+      if (streamTo(group, takeRelevant(group, changed.get(group.organizationId) ?? []))) isSent = true
+    if (isSent && arrivedAt !== null) onSent?.(Math.max(0, timeOfDay() - arrivedAt) / 1000)
   }
 
   function join(client: LiveClient, filter: Filter): Group {
@@ -104,10 +111,12 @@ export function createLiveClients(positions: LivePositions): LiveClients {
       client.visibility = visibility
       if (!before) return
       const shownBefore = new Set(before.shown)
+      const missed = before.clients.get(client)?.missed ?? []
       leave(client)
       const group = join(client, before.filter)
       const changes = new Set([...shownBefore, ...group.shown])
       for (const position of group.shown) if (shownBefore.has(position)) changes.delete(position)
+      for (const position of missed) changes.add(position)
       sendChange(group, [client], changes)
     },
 
@@ -117,8 +126,11 @@ export function createLiveClients(positions: LivePositions): LiveClients {
   }
 }
 
-/** Sends changed positions to the clients of a group that read fast enough; the others get them later. */
-function streamTo(group: Group, relevant: readonly Position[]): void {
+/**
+ * Sends changed positions to the clients of a group that read fast enough; the others get them later. Returns whether
+ * somebody got them.
+ */
+function streamTo(group: Group, relevant: readonly Position[]): boolean {
   const ready: LiveClient[] = []
   for (const [client, state] of group.clients) {
     const slow = client.waitingBytes > SLOW_FROM_BYTES
@@ -132,4 +144,5 @@ function streamTo(group: Group, relevant: readonly Position[]): void {
     } else if (!slow && relevant.length > 0) ready.push(client)
   }
   if (ready.length > 0) sendChange(group, ready, relevant)
+  return ready.length > 0
 }

@@ -7,7 +7,7 @@ import {
   readNewestFixes,
   type SubjectInfo,
 } from '../../db/queries/newest-fixes.ts'
-import type { Batch, Log, Positions } from '../log.ts'
+import { type Batch, type Log, type Positions, receivedAtOf } from '../log.ts'
 import type { Point } from '../point.ts'
 import { createNaming } from './naming.ts'
 import { type Position, toFix } from './position.ts'
@@ -33,6 +33,10 @@ export interface LivePositions {
   visibilityVersion(organizationId: string): number
   /** Takes what has changed since the last call, by organization. */
   takeChanged(): Map<string, Set<Position>>
+  /** When the first point that came since the last call was received; null if none came. */
+  takeArrival(): number | null
+  /** The number of subjects that are not offline. */
+  countOnline(): number
   /**
    * Resolves when an organization's subjects have been read after the call: names, hubs, and which of them are gone.
    * After a change of visibility they are read without a call.
@@ -60,11 +64,23 @@ export async function openLivePositions(options: {
     setView: (id, view) => state.setView(id, view, timeOfDay()),
     onError,
   })
+  /**
+   * The organizations, or all (null), whose subjects change while the state is being read. Subjects that it does not have
+   * yet are not refreshed, so these are refreshed again.
+   */
+  let changedMeanwhile: Set<string | null> | undefined = new Set()
+  const refresh = (organizationId: string | null) =>
+    organizationId === null ? refreshing.all() : refreshing.one(organizationId)
   const stopListening = db.onChange(event => {
-    if (event.kind === 'visibility') refreshing.one(event.organizationId).catch(ignoreClosed)
-    if (event.kind === 'resync') refreshing.all().catch(ignoreClosed)
+    if (event.kind !== 'visibility' && event.kind !== 'resync') return
+    const changed = event.kind === 'visibility' ? event.organizationId : null
+    changedMeanwhile?.add(changed)
+    refresh(changed).catch(ignoreClosed)
   })
   const subscription = await log.follow(follower.start, follower.apply)
+  const missed = [...changedMeanwhile]
+  changedMeanwhile = undefined
+  await Promise.all(missed.map(refresh))
 
   return {
     of: organizationId => state.of(organizationId),
@@ -73,6 +89,8 @@ export async function openLivePositions(options: {
     },
     visibilityVersion: organizationId => state.visibilityVersion(organizationId),
     takeChanged: () => state.takeChanged(),
+    takeArrival: follower.takeArrival,
+    countOnline: () => state.countOnline(),
     refresh: refreshing.one,
     age: now => state.age(now),
     hasAged: (position, since, now) => state.hasAged(position, since, now),
@@ -92,6 +110,7 @@ function ignoreClosed(): void {}
 function createFollower(db: Database, state: LiveState, onError: (error: unknown, doing: string) => void) {
   const read = new Map<number, number>()
   let watermark: Positions = new Map()
+  let arrivedAt = Number.POSITIVE_INFINITY
   const naming = createNaming({ db: db.system, name, onNamed: advance, onError })
   const reconciliation = createReconciliation({
     db: db.system,
@@ -115,6 +134,7 @@ function createFollower(db: Database, state: LiveState, onError: (error: unknown
 
   function apply(batch: Batch): void {
     const now = timeOfDay()
+    arrivedAt = Math.min(arrivedAt, receivedAtOf(batch))
     for (const { offset, entries } of batch.records)
       for (const entry of entries) if (entry.kind === 'point') applyPoint(entry, batch.partition, offset, now)
     read.set(batch.partition, batch.nextOffset)
@@ -135,6 +155,12 @@ function createFollower(db: Database, state: LiveState, onError: (error: unknown
       if (isNewer) fix.lastAt = Math.max(point.recordedAt, fix.lastAt ?? 0)
       reconciliation.add(point.subject, partition, offset)
     } else if (isNewer) state.move(position, toFix(point, partition, offset), now)
+  }
+
+  function takeArrival(): number | null {
+    const taken = arrivedAt
+    arrivedAt = Number.POSITIVE_INFINITY
+    return Number.isFinite(taken) ? taken : null
   }
 
   function setNewest(subject: number, fix: NewestFix | null): void {
@@ -167,6 +193,7 @@ function createFollower(db: Database, state: LiveState, onError: (error: unknown
   return {
     start,
     apply,
+    takeArrival,
     name,
     get watermark() {
       return watermark

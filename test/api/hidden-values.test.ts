@@ -194,7 +194,8 @@ describe('Values that a role hides', () => {
         const data = { name: ['Ada', 'Bob'][index], ...SECRETS[at]?.[index] }
         expect((await owner.put(`/data/${recordId}`, { data })).status).toBe(200)
       }
-      expect((await owner.put(`/data-type/${typeId}`, { name, fields: FIELDS })).status).toBe(200)
+      if (type.status !== 200)
+        expect((await owner.put(`/data-type/${typeId}`, { name, fields: FIELDS })).status).toBe(200)
     }
   }
 
@@ -237,7 +238,7 @@ describe('Values that a role hides', () => {
           await restore()
         }
       }),
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: 20, endOnFailure: true },
     )
     // Some of the attempts must succeed.
     expect([...counts].filter(([status]) => status < 300).length).toBeGreaterThan(0)

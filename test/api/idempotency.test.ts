@@ -142,7 +142,32 @@ describe('An Idempotency-Key', () => {
     expect(posts.length).toBeGreaterThan(20)
     // Repeated points are the same points, and apps know no key.
     const apps = ['connection/{id}', 'osmand', 'overland', 'owntracks'].map(app => `/api/v3/ingest/${app}`)
-    expect(without.map(({ path }) => path).sort()).toEqual(['/api/v3/auth/login', ...apps])
+    expect(without.map(({ path }) => path).sort()).toEqual([
+      '/api/v3/auth/invitation',
+      '/api/v3/auth/login',
+      '/api/v3/auth/login/totp',
+      '/api/v3/auth/oidc/session',
+      ...apps,
+    ])
+  })
+
+  it.runIf(usualKind() === 'postgres')('of a stranger whose request fails is not stored', async () => {
+    const db = await openTestDatabase(database)
+    const count = async () => {
+      const [row] = await db.system.query<{ count: number }>('SELECT count(*)::int4 FROM idempotency_keys')
+      return row?.count
+    }
+    const before = await count()
+    const stranger = createClient(server, '')
+    const token = 'an invitation of nobody'
+    expect((await stranger.post('/auth/invitation', { token }, key())).status).toBe(404)
+    const answers = await Promise.all([
+      stranger.post('/auth/accept-invitation', { token, name: 'Anna', password: PASSWORD }, key()),
+      stranger.post('/auth/register', { name: 'Anna' }, key()),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([404, 400])
+    expect(await count()).toBe(before)
+    await db.close()
   })
 
   it.each(['', 'x'.repeat(256)])('that is no key is 400', async wrong => {

@@ -9,7 +9,7 @@ import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
 import { hold } from '../support/hold.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
-import { useServerProcess } from '../support/own-server.ts'
+import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
@@ -19,7 +19,7 @@ const BOB = 'Name,Nr\nBob,1,2\n'
 const EVE = 'Name,Nr\nEve,1,2\n'
 
 describe('A file that arrives', () => {
-  const { server, database } = useServerProcess()
+  const { server, database } = useServer()
   let owner: Client
   let dataTypeId: string
 

@@ -34,8 +34,9 @@ describe('The rows of an import that failed', () => {
   const send = (file: Buffer | string, fileName = 'kunden.any') =>
     importFile(server, owner, file, { dataTypeId }, fileName)
   const read = async () =>
-    // biome-ignore lint/suspicious/noExplicitAny: as in Answer
-    (await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data.map((one: any) => one.data)
+    (await owner.get(`/data?dataTypeId=${dataTypeId}`)).body.data.map(
+      ({ data }: { data: { [field: string]: unknown } }) => data,
+    )
   const failedRows = async (client: Client, importId: string) => {
     const url = `${server.url}/api/v3/import-monitoring/${importId}/failed-rows`
     const response = await fetch(url, { headers: { authorization: `Bearer ${client.token}` } })
@@ -201,14 +202,14 @@ describe('The rows of an import that failed', () => {
 
   it('come in thousands, and are read as they are written', async () => {
     await newType()
-    const rows = Array.from({ length: 12_000 }, (_, at) => `${at},${at % 4 === 0 ? 'Ada' : ''},x`)
+    const rows = Array.from({ length: 2_400 }, (_, at) => `${at},${at % 4 === 0 ? 'Ada' : ''},x`)
     const done = await send(`Customer number,Name,Note\n${rows.join('\n')}`)
-    expect(done).toMatchObject({ created: 3_000, failed: 9_000 })
+    expect(done).toMatchObject({ created: 600, failed: 1_800 })
     expect(done.failures).toHaveLength(1_000)
     const { file } = await failedRows(owner, done._id)
     const table = parse(file, { delimiter: [',', ';'], bom: true }) as string[][]
-    expect(table).toHaveLength(9_001)
-    expect(table.at(-1)).toEqual(['11999', '', 'x', 'Name: Name is required.'])
+    expect(table).toHaveLength(1_801)
+    expect(table.at(-1)).toEqual(['2399', '', 'x', 'Name: Name is required.'])
   })
 
   it('are made by few threads, however many ask at once', async () => {
@@ -239,9 +240,9 @@ describe('The rows of an import that failed', () => {
   it('are made whole while somebody reads them slowly, who keeps nobody else from theirs', async () => {
     await newType()
     // More than sockets buffer.
-    const rows = Array.from({ length: 4_000 }, (_, at) => `${at},,${'x'.repeat(4_000)}`)
+    const rows = Array.from({ length: 160 }, (_, at) => `${at},,${'x'.repeat(100_000)}`)
     const done = await send(`Customer number,Name,Note\n${rows.join('\n')}`)
-    expect(done).toMatchObject({ failed: 4_000 })
+    expect(done).toMatchObject({ failed: 160 })
     const { file } = await failedRows(owner, done._id)
     const threads = () => readdirSync(`/proc/${server.pid}/task`).length
     const before = threads()

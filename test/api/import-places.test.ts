@@ -29,8 +29,9 @@ describe('A place in two columns', () => {
     dataTypeId = made.body.data._id
   })
   const read = async () =>
-    // biome-ignore lint/suspicious/noExplicitAny: as in Answer
-    (await owner.get(`/data?dataTypeId=${dataTypeId}&sort=createdAt`)).body.data.map((one: any) => one.data)
+    (await owner.get(`/data?dataTypeId=${dataTypeId}&sort=createdAt`)).body.data.map(
+      ({ data }: { data: { [field: string]: unknown } }) => data,
+    )
 
   it('is read where its columns are named as usual, and bad rows come back as they were', async () => {
     const done = await importFile(server, owner, STOPS, { dataTypeId })

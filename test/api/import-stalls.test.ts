@@ -83,7 +83,7 @@ describe('Whatever a file holds', () => {
     const type = await owner.post('/data-type', { name: `Type ${++number}`, fields: fields() })
     expect(type.status, JSON.stringify(type.body)).toBe(201)
     const file = make()
-    const held = await heldMs(async () => {
+    const held = await heldMs(MAX_HELD_MS, async () => {
       const dryRun = 'true'
       const answer = await upload(server, owner, file, { dataTypeId: type.body.data._id, dryRun })
       expect([answer.status, answer.status === 202 || answer.body.message]).toEqual([
@@ -108,7 +108,7 @@ describe('Whatever a file holds', () => {
     ...{ key: type, label: type, type },
     ...(/select/.test(type) ? { options: ['a', 'b'] } : {}),
   }))
-  const odd = [...TEXTS, `${'x'.repeat(199)}😀zz`, '\ud800', 'a\0b', '['.repeat(9_000), '{'.repeat(9_000)]
+  const odd = [...TEXTS, `${'x'.repeat(199)}😀zz`, '['.repeat(9_000), '{'.repeat(9_000)]
   const cells = (one: string) => all.map(() => one)
   /** As in XML, where characters that it cannot hold are written as `_xHHHH_`. */
   const inXml = (text: string) =>
@@ -152,35 +152,24 @@ describe('Whatever a file holds', () => {
     expect(failed).toBeGreaterThan(0)
   })
 
+  // Each is read from both formats; with one, a mapping names it too, which is compared in the same way for both.
   const headings = [...odd.filter(one => !isStorable(one) || one.length > 100), '__proto__', '%', '']
-  it.each(headings.map(one => [JSON.stringify(one).slice(0, 30), one]))(
+  it.each(headings.map((one, at) => [JSON.stringify(one).slice(0, 30), one, at] as const))(
     'a heading is taken or refused: %s',
-    async (_, one) => {
+    async (_, one, at) => {
       const type = await owner.post('/data-type', { name: `Type ${++number}`, fields: all })
-      for (const file of [
-        sheet([
-          ['text', one as string],
-          ['a', 'b'],
-        ]),
-        table([
-          ['text', one as string],
-          ['a', 'b'],
-        ]),
-      ]) {
-        const { status, body } = await upload(server, owner, file, {
-          dataTypeId: type.body.data._id,
-          dryRun: 'true',
-        })
-        expect([202, 415, 422], JSON.stringify(body)).toContain(status)
-        const mapping = JSON.stringify({ text: one })
-        const mapped = await upload(server, owner, file, {
-          dataTypeId: type.body.data._id,
-          dryRun: 'true',
-          mapping,
-        })
-        expect([202, 400, 415, 422], JSON.stringify(mapped.body)).toContain(mapped.status)
-        expect(isStorable(mapped.body.message)).toBe(true)
-      }
+      const fields = { dataTypeId: type.body.data._id, dryRun: 'true' }
+      const lines = [
+        ['text', one],
+        ['a', 'b'],
+      ]
+      const [file, other] = at % 2 === 0 ? [sheet(lines), table(lines)] : [table(lines), sheet(lines)]
+      const { status, body } = await upload(server, owner, file, fields)
+      expect([202, 415, 422], JSON.stringify(body)).toContain(status)
+      const mapping = JSON.stringify({ text: one })
+      const mapped = await upload(server, owner, other, { ...fields, mapping })
+      expect([202, 400, 415, 422], JSON.stringify(mapped.body)).toContain(mapped.status)
+      expect(isStorable(mapped.body.message)).toBe(true)
     },
   )
 })

@@ -11,7 +11,6 @@ import { inlineRow, makeWorkbook, makeZip, workbookParts } from '../support/work
 
 const HEADER = inlineRow(1, 'Name', 'Note')
 const ROW = inlineRow(2, 'Ada', 'first')
-
 /** The heap of the reading thread, and its memory outside of it. */
 const MAX_READER_MIB = 250
 
@@ -41,8 +40,9 @@ describe('A workbook', () => {
   const send = (file: Buffer, fields: { [name: string]: string } = {}, name = 'file.xlsx') =>
     importFile(server, owner, file, { dataTypeId, ...fields }, name)
   const read = async () =>
-    // biome-ignore lint/suspicious/noExplicitAny: as in Answer
-    (await owner.get(`/data?dataTypeId=${dataTypeId}&limit=500`)).body.data.map((one: any) => one.data)
+    (await owner.get(`/data?dataTypeId=${dataTypeId}&limit=500`)).body.data.map(
+      ({ data }: { data: { [field: string]: unknown } }) => data,
+    )
 
   describe('is read as a spreadsheet shows it', () => {
     const fields = [

@@ -8,8 +8,9 @@ import { useServerProcess } from '../support/own-server.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { until } from '../support/wait.ts'
 
-/** All of them are answered before the last has waited for 10 s, even on a slow machine. */
-const MANY = 300
+const MANY = 200
+/** Whoever has waited for so long is refused, as happens to some of them where 200 requests take a slow machine longer. */
+const WAIT_MS = 10_000
 /** How many of them may be answered before a later user. */
 const BEFORE_OTHERS = 90
 /** 16 in flight, 1,200 waiting, and some beyond. */
@@ -68,6 +69,7 @@ describe('Requests of one user that are under way', () => {
       // A user who is unknown to the process is looked up first.
       for (const one of [...others, ...sockets.slice(0, 1)]) await one.get('/user', () => {})
       answered.length = 0
+      const begun = performance.now()
       for (const { get } of sockets) void get(path, () => {})
       const seen: number[] = []
       await Promise.all(
@@ -78,9 +80,12 @@ describe('Requests of one user that are under way', () => {
           }
         }),
       )
-      await until('all are answered', () => answered.length === MANY, 60_000)
-      expect(new Set(answered)).toEqual(new Set(['200']))
-      for (const other of others) expect(new Set(other.statuses())).toEqual(new Set(['200']))
+      await until('all are answered', () => answered.length === MANY)
+      const allowed = performance.now() - begun < WAIT_MS ? ['200'] : ['200', '429']
+      expect(answered.filter(status => !allowed.includes(status))).toEqual([])
+      expect(answered).toContain('200')
+      const ofOthers = others.flatMap(other => other.statuses())
+      expect(ofOthers.filter(status => !allowed.includes(status))).toEqual([])
       expect(Math.max(...seen)).toBeLessThan(BEFORE_OTHERS)
       for (const { socket } of [...sockets, ...others]) socket.destroy()
     },

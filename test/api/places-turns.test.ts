@@ -31,7 +31,7 @@ function createCounter() {
 }
 
 describe('Places leave turns of the event loop to others', () => {
-  it('between the points of one request, also when all tiles are decoded already', async () => {
+  it('between the points of one request and the results of a search, also when all tiles are decoded already', async () => {
     const silent = { warn() {}, info() {} } as never
     const basemap = await openBasemap({ basemap: OWN_ARCHIVE, dataDir: '', basemapCacheMb: 0 }, silent)
     const counter = createCounter()
@@ -44,6 +44,13 @@ describe('Places leave turns of the event loop to others', () => {
     counter.pieces = 0
     await places.describe(points, 'owner')
     expect(counter.pieces).toBe(100)
+
+    const near = { lat: 37.76, lng: -122.43 }
+    await places.search('street', near, 'owner')
+    counter.pieces = 0
+    const found = await places.search('street', near, 'owner')
+    expect(found.length).toBeGreaterThan(10)
+    expect(counter.pieces).toBeGreaterThan(found.length)
     await basemap.close()
   })
 
@@ -70,5 +77,25 @@ describe('Places leave turns of the event loop to others', () => {
     const found = await search('AVENUE', { x: 0, y: 0 }, 3, 'owner')
     expect(found.map(({ name }) => name)).toEqual(['Avenue', 'Avenue 0', 'Avenue 1'])
     expect(counter.pieces).toBeGreaterThanOrEqual(25)
+  })
+
+  it('and list the kept tiles no more once they know as many names as they may', async () => {
+    let lists = 0
+    const search = createNames(
+      {
+        about: { vector: true, minZoom: 0, maxZoom: 14, bounds: [0, 0, 1, 1], version: 'a' },
+        async list(z, max) {
+          lists++
+          return Array.from({ length: max }, (_, x) => ({ z, x, y: 0 }))
+        },
+      },
+      async () => ({ streets: [], towns: [] }),
+      createCounter(),
+    )
+    await search('avenue', null, 3, 'owner')
+    const first = lists
+    expect(first).toBeGreaterThan(0)
+    await search('avenue', null, 3, 'owner')
+    expect(lists).toBe(first)
   })
 })

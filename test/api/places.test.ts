@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { OWN_ARCHIVE } from '../../src/basemap/setting.ts'
 import { createClient, createDevice, signIn } from '../support/client.ts'
-import { createTestDatabase, usualKind } from '../support/database.ts'
+import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { TOOLANGI } from '../support/remote-archive.ts'
 import { openServer } from '../support/server.ts'
@@ -100,14 +100,17 @@ describe('Places', () => {
 })
 
 describe('Places of other basemaps', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase(usualKind())
+  })
+  afterAll(() => database.remove())
   const lookAt = async (basemap: string, work: (server: { url: string }) => Promise<void>) => {
-    const database = await createTestDatabase(usualKind())
     const server = await openServer(database, basemap === '' ? {} : { BASEMAP: basemap })
     try {
       await work(server)
     } finally {
       await server.stop()
-      await database.remove()
     }
   }
 

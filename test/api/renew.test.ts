@@ -3,7 +3,7 @@ import WebSocket from 'ws'
 import type { Database } from '../../db/client.ts'
 import { type Client, createClient } from '../support/client.ts'
 import { openTestDatabase } from '../support/database.ts'
-import { addPerson } from '../support/people.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 
@@ -71,6 +71,17 @@ describe('A session', () => {
     const last = createClient(server, body.token)
     expect((await last.post('/auth/renew')).status).toBe(409)
     expect(await isAlive(last.token)).toBe(true)
+  })
+
+  it('lasts at most 30 days over any number of organizations', async context => {
+    if (!database.url) return context.skip('A session is moved in time on PostgreSQL')
+    const person = await addPerson(server, owner, { role: 'Admin' })
+    const { organizationId } = (await person.client.get('/user')).body.data
+    await move(person.client, '29 days 23 hours', '30 minutes')
+    const made = await addOrganization(server, person.client)
+    const { body } = await made.client.post('/auth/switch-organization', { organizationId })
+    expect(body.expires_in).toBeGreaterThan(3_400)
+    expect(body.expires_in).toBeLessThanOrEqual(3_600)
   })
 
   it('keeps its live socket over the end that it had before, and loses it at its end', async context => {

@@ -5,13 +5,13 @@ import { addPerson, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 
 const CRUD =
-  'hub role user team vehicle data-type data flow task task-schedule device import-config webhook geofence connection'
+  'hub role user team vehicle data-type data flow task task-schedule device import-config webhook geofence connection api-key'
     .split(' ')
     .concat('organization')
     .flatMap(resource => ['view', 'create', 'update', 'delete'].map(action => `${action}/${resource}`))
 const CATALOGUE = [
   ...CRUD,
-  ...['view/location', 'create/location'],
+  ...['view/location', 'create/location', 'view/command', 'create/command'],
   ...['view/tracking-link', 'create/tracking-link', 'delete/tracking-link'],
   ...['import/data', 'export/data', 'export/task', 'view/audit'],
 ]
@@ -38,6 +38,9 @@ describe('Roles', () => {
       [...CATALOGUE].sort(),
     )
     for (const { description } of body.data) expect(description).toMatch(/^[A-Z].+/)
+    const said = new Map(body.data.map((one: { permissionName: string }) => [one.permissionName, one]))
+    expect(said.get('view/task')).toMatchObject({ scopes: ['all', 'team', 'own'], isPerDataType: false })
+    expect(said.get('view/data')).toMatchObject({ scopes: ['all'], isPerDataType: true })
   })
 
   it('Owner has everything, Admin everything but delete/organization', async () => {
@@ -47,10 +50,10 @@ describe('Roles', () => {
     )
   })
 
-  it('Planner has nothing to do with users, roles, webhooks and audit', async () => {
+  it('Planner has nothing to do with users, roles, API keys, webhooks and audit', async () => {
     const planner = names(await named(owner, 'Planner'))
     for (const name of planner) {
-      expect(name).not.toMatch(/\/(user|role|webhook|audit)$/)
+      expect(name).not.toMatch(/\/(user|role|webhook|audit|api-key)$/)
     }
     expect(planner).toEqual(expect.arrayContaining(['create/task', 'update/vehicle', 'view/location']))
   })

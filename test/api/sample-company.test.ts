@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
 import { type Client, signIn } from '../support/client.ts'
 import { openTestDatabase, usualKind } from '../support/database.ts'
+import { hold } from '../support/hold.ts'
 import { useServer } from '../support/own-server.ts'
 import { addOrganization, addPerson, roleId } from '../support/people.ts'
 import { readStreets, toSpot } from '../support/streets.ts'
@@ -30,6 +31,10 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
     const { body } = await owner.get(`${path}${path.includes('?') ? '&' : '?'}limit=500`)
     return body.data as { [key: string]: unknown; _id: string; isSample: boolean }[]
   }
+  const countOf = async (from: string) => {
+    const [row] = await db.system.query<{ n: number }>(`SELECT count(*)::int4 AS n FROM ${from}`)
+    return row?.n ?? 0
+  }
   /** The rows of every table that the company may touch. */
   const count = async () => {
     const tables = await db.system.query<{ name: string }>(
@@ -44,14 +49,11 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
       ...['points', 'newest_fixes', 'accounts', 'sessions'],
     ]
     const rows: { [table: string]: number } = {}
-    for (const from of counted) {
-      const [row] = await db.system.query<{ n: number }>(`SELECT count(*)::int4 AS n FROM ${from}`)
-      rows[from.split(' ')[0] as string] = row?.n ?? 0
-    }
+    for (const from of counted) rows[from.split(' ')[0] as string] = await countOf(from)
     return rows
   }
   const removed = async (before: { [table: string]: number }) => {
-    await until('the points are gone', async () => (await count()).points === before.points, 60_000)
+    await until('the points are gone', async () => (await countOf('points')) === before.points)
     expect(await count()).toEqual(before)
   }
 
@@ -83,6 +85,9 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
       const [found] = await list('/import-monitoring')
       return found?.status === 'completed_with_errors' && found.created === 5 && found.failed === 5
     })
+    const addresses = users?.filter(({ isSample }) => isSample).map(({ email }) => email)
+    for (const address of addresses ?? [])
+      expect(address).toMatch(/^[a-z]+\.[a-z]+@bay-[0-9a-z]{5}\.example$/)
     const driver = users?.find(({ isSample }) => isSample)?.email
     const login = await owner.post('/auth/login', { email: driver, password: 'any password at all' })
     expect(login.status).toBe(401)
@@ -98,17 +103,69 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
   it('goes without a trace while it is created, and leaves what refers to its records', async () => {
     const before = await count()
     await order()
-    await until('some history', async () => (await state()).progress > 0.03, 60_000)
+    await until('some history', async () => (await state()).progress > 0.03)
     const [hub] = await list('/hubs')
     const own = await owner.post('/device', { name: 'Own', hubId: hub?._id })
     expect((await owner.delete('/organization/sample-data')).status).toBe(200)
     expect(await list('/hubs')).toMatchObject([{ _id: hub?._id, isSample: true }])
     expect(await state()).toMatchObject({ status: 'there' })
     await owner.patch(`/device/${own.body.data._id}`, { hubId: null })
-    await until('the job ends', async () => (await count()).jobs === before.jobs, 60_000)
+    await until(
+      'the job ends',
+      async () => (await countOf('jobs WHERE organization_id IS NOT NULL')) === before.jobs,
+    )
     expect((await owner.delete('/organization/sample-data')).body.data.removed.hubs).toBe(1)
     const { devices = 0, subjects = 0 } = before
     await removed({ ...before, devices: devices + 1, subjects: subjects + 1 })
+  })
+
+  it('goes in steps, with turns for everybody else in between, where many own tasks name its people', async () => {
+    await order()
+    await until('the company', async () => (await list('/vehicles')).length === 12)
+    const driver = (await list('/users')).find(({ isSample }) => isSample)?._id
+    const team = (await list('/teams'))[0]?._id
+    await db.system.query(
+      `INSERT INTO tasks (id, organization_id, name, status, code, history, flow_id, assignee_id, team_id)
+       SELECT gen_random_uuid(), t.organization_id, 'Own', t.status, 'X-' || n, t.history, t.flow_id,
+         CASE WHEN n % 2 = 0 THEN $1::uuid END, CASE WHEN n % 2 = 1 THEN $2::uuid END
+       FROM (SELECT * FROM tasks LIMIT 1) t, generate_series(1, 2000) n`,
+      [driver, team],
+    )
+    const deletion = owner.delete('/organization/sample-data')
+    let deleted = false
+    void deletion.finally(() => {
+      deleted = true
+    })
+    const seen: number[] = []
+    while (!deleted) {
+      const [row] = await db.system.query<{ n: number }>(
+        `SELECT count(*)::int4 AS n FROM tasks WHERE assignee_id = $1 OR team_id = $2`,
+        [driver, team],
+      )
+      seen.push(row?.n ?? 0)
+    }
+    expect((await deletion).status).toBe(200)
+    expect(seen.filter(tasks => tasks > 0 && tasks < 2_000).length).toBeGreaterThan(1)
+    const rest = await db.system.query(`SELECT DISTINCT team_id FROM tasks WHERE name = 'Own'`)
+    expect(rest).toEqual([{ team_id: null }])
+    await db.system.query(`DELETE FROM tasks WHERE name = 'Own'`)
+  })
+
+  it('goes with the tasks that its people are given while it is being deleted', async () => {
+    await order()
+    await until('the company', async () => (await list('/vehicles')).length === 12)
+    const driver = (await list('/users')).find(({ isSample }) => isSample)?._id
+    const [hub] = await list('/hubs')
+    const letGo = await hold(db, 'LOCK TABLE rejection_counts IN ACCESS EXCLUSIVE MODE')
+    const deletion = owner.delete('/organization/sample-data')
+    await until('its tasks are deleted', async () => (await list('/tasks')).length === 0)
+    const task = await owner.post('/task', { name: 'Late', assigneeId: driver, hubId: hub?._id })
+    expect(task.status).toBe(201)
+    await letGo()
+    expect((await deletion).status).toBe(200)
+    expect(await list('/tasks')).toEqual([])
+    expect(await list('/hubs')).toEqual([])
+    expect(await state()).toMatchObject({ status: 'none', isOffered: true })
   })
 
   it('stays while an own import into it works', async () => {
@@ -177,8 +234,12 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
   async function checkHistory(devices: { _id: string; name?: unknown }[]): Promise<void> {
     const device = devices.find(({ name }) => name === 'Tracker Bayview 2')
     const to = Date.now()
+    // Where it is early afternoon now, no shift of six hours lies on two days.
+    const ahead = 14 - new Date(to).getUTCHours()
+    const zone = encodeURIComponent(`Etc/GMT${ahead > 0 ? '-' : '+'}${Math.abs(ahead)}`)
     const span = `from=${new Date(to - 15 * DAY_MS).toISOString()}&to=${new Date(to).toISOString()}`
-    const trips = (await owner.get(`/location-histories/trips?deviceId=${device?._id}&${span}`)).body.data
+    const read = `/location-histories/trips?deviceId=${device?._id}&${span}&timezone=${zone}`
+    const trips = (await owner.get(read)).body.data
     expect([trips.days.length, trips.trips.length > 60, trips.stops.length > 60]).toEqual([13, true, true])
     const [sums] = await db.system.query<{ points: number; late: number; rejected: number }>(
       `SELECT count(*)::int4 AS points, count(*) FILTER (WHERE received_at > recorded_at + interval '5 minutes')::int4 AS late,

@@ -27,7 +27,7 @@ describe('The work of a new organization', () => {
     client = made.client
     hubIds = made.hubIds
     const count = async () => (await client.get('/tasks')).body.data.length
-    await until('the tasks of the week', async () => (await count()) === 10, 60_000)
+    await until('the tasks of the week', async () => (await count()) === 10)
   })
 
   it('is a week of tasks around its first hub, on vehicles that a planner can plan with', async () => {

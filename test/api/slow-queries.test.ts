@@ -5,7 +5,7 @@ import { type Client, createDevice, signIn } from '../support/client.ts'
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
-import { OWNER, type Server, startServer } from '../support/server.ts'
+import { OWNER, openServer, type Server, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const missing = postgresMissing()
@@ -32,7 +32,7 @@ describe.skipIf(missing)(`Slow statements of one organization${missing ? ` (${mi
     await lock.connect()
     watch = new pg.Client({ connectionString: database.url })
     await watch.connect()
-    server = await startServer(database)
+    server = await openServer(database)
     busy = await signIn(server)
     colleague = (await addPerson(server, busy, { role: 'Admin' })).client
     const founder = await addPerson(server, busy, { role: 'Admin' })
@@ -132,7 +132,7 @@ describe.skipIf(missing)(`Slow statements of one organization${missing ? ` (${mi
   it('end through a pooler in transaction mode as well, cancelled or by themselves', async () => {
     const pooler = await startPgbouncer(database.url as string)
     if (!pooler.available) throw new Error(pooler.reason)
-    const pooled = await startServer(
+    const pooled = await openServer(
       { ...database, url: pooler.url },
       { DATABASE_DIRECT_URL: database.url as string, ROLES: 'api' },
     )

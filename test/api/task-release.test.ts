@@ -29,11 +29,7 @@ describe('A record that many tasks name is removed from them in steps, with turn
       startTime: new Date(start).toISOString(),
     })
     const scheduleId = schedule.body.data._id
-    await until(
-      'the tasks are there',
-      async () => (await count(`scheduleId=${scheduleId}`)) === TASKS,
-      60_000,
-    )
+    await until('the tasks are there', async () => (await count(`scheduleId=${scheduleId}`)) === TASKS)
     named = { teamId, assigneeId, vehicleId, scheduleId }
   })
 

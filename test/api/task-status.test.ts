@@ -80,12 +80,20 @@ describe('The status of a task', () => {
         }
         const before = (await owner.get(path)).body.data
         expect([before.status, statuses(before)]).toEqual([from, [flow.steps[0]?.status, ...way]])
+        let other: string | undefined = path
         for (const next of stepOf(from).next) {
-          const other = await add(flow.name)
-          for (const status of [...way, next])
-            expect((await move(other, status, asked(stepOf(status)))).status).toBe(200)
+          if (!other) {
+            other = await add(flow.name)
+            for (const status of way)
+              expect((await move(other, status, asked(stepOf(status)))).status).toBe(200)
+          }
+          expect((await move(other, next, asked(stepOf(next)))).status).toBe(200)
           expect((await owner.get(other)).body.data.status).toBe(next)
           moves++
+          // The next one begins where this one did: a task that may return there does.
+          const returns = stepOf(next).next.includes(from)
+          if (returns) expect((await move(other, from, asked(stepOf(from)))).status).toBe(200)
+          else other = undefined
         }
       }
     }
@@ -223,13 +231,13 @@ describe('The status of a task', () => {
             expect(data.status).toBe('completed')
           },
         ),
-        { numRuns: 8 },
+        { numRuns: 4 },
       )
     })
   })
 
   it('of two who move it at once to different steps one does', async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const path = await add('Standard')
       await move(path, 'assigned')
       const answers = await Promise.all(

@@ -31,7 +31,7 @@ describe('OwnTracks over HTTP', () => {
   const names = (friends: { name?: string }[]) => friends.flatMap(({ name }) => name ?? []).sort()
   /** The answer is cached for some seconds. */
   const untilNamed = (what: string, device: TestDevice, expected: string[]) =>
-    until(what, async () => JSON.stringify(names(await post(device))) === JSON.stringify(expected), 15_000)
+    until(what, async () => JSON.stringify(names(await post(device))) === JSON.stringify(expected))
   const allow = (teamPositions: boolean) => owner.patch('/organization', { settings: { teamPositions } })
   const addVehicle = async (device: TestDevice, driverId: string | null) =>
     (await owner.post('/vehicle', { name: `Van ${device.id.slice(-6)}`, deviceId: device.id, driverId })).body

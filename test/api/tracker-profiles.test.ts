@@ -134,6 +134,8 @@ describe('Tracker profiles', () => {
         }),
       ),
     ).toEqual([400, 'profile.fields.lat.from.0'])
+    // As it would be saved, with its name and its messages.
+    expect((await wrong({ profile: { ...PROFILE, sampleMessages: [{ payload: {} }] } })).status).toBe(200)
     expect((await wrong({})).status).toBe(400)
     expect((await wrong({ profileId: 'ttn', messages: new Array(101).fill({ payload: {} }) })).status).toBe(
       400,
@@ -199,5 +201,22 @@ describe('Tracker profiles', () => {
     expect((await client.post('/tracker-profile', PROFILE)).status).toBe(403)
     expect((await client.put(`/tracker-profile/${_id}`, PROFILE)).status).toBe(403)
     expect((await client.delete(`/tracker-profile/${_id}`)).status).toBe(403)
+  })
+
+  it('have a preview of at most a thousand positions, whose rejections name two paths of many', async () => {
+    const from = Array.from({ length: 16 }, (_, n) => `$.item.${'x'.repeat(240)}${n}`)
+    const profile = { ...PROFILE, each: '$.payload', fields: { lat: { from }, lng: { from } } }
+    const preview = (...counts: number[]) => {
+      const messages = counts.map(count => ({ payload: JSON.stringify(Array(count).fill(0)) }))
+      return owner.post('/tracker-profile/preview', { profile, messages })
+    }
+    const { body } = await preview(1_000)
+    expect(body.data[0].rejected).toHaveLength(1_000)
+    expect(body.data[0].rejected[0].message).toBe(
+      `Latitude and longitude are expected at ${from[0]} or ${from[1]} or another path, and at ${from[0]} or ${from[1]} or another path.`,
+    )
+    const answer = await preview(600, 400, 1)
+    expect([answer.status, answer.body.errors]).toMatchObject([400, [{ path: 'messages.2' }]])
+    expect((await preview(600, 400)).status).toBe(200)
   })
 })

@@ -146,7 +146,8 @@ describe('A tracking link', () => {
     const short = (await create(van, { expiresAt: new Date(Date.now() + 2_000) })).body.data
     const other = await openLink(server, short.token)
     expect(await other.closed).toBe(4403)
-    expect(Date.now() - Date.parse(short.expiresAt)).toBeLessThan(5_000)
+    // Open links are checked again every 30 s: it does not wait for that.
+    expect(Date.now() - Date.parse(short.expiresAt)).toBeLessThan(15_000)
 
     const planner = await addPerson(server, owner, { role: 'Planner' })
     const theirs = (await create(van, {}, planner.client)).body.data
@@ -226,7 +227,7 @@ describe('A tracking link', () => {
   })
 
   it('says on its socket that it is there while nothing is new', async () => {
-    await until('an empty frame', () => parked.messages.length > 1, 60_000)
+    await until('an empty frame', () => parked.messages.length > 1)
     const [first, ...others] = parked.messages
     expect(first).toEqual({ type: 'snapshot', positions: [], trailMinutes: 60 })
     for (const message of others) expect(message).toEqual({ type: 'positions', positions: [] })
@@ -239,13 +240,15 @@ describe('A stranger who tries tracking tokens', () => {
     const database: TestDatabase = await createTestDatabase(usualKind())
     const server = await openServer(database, { RATE_LIMIT_PER_MINUTE: '1200' })
     const statuses = new Map<number, number>()
-    for (let n = 0; n < 80; n++) {
+    // A further one is free each second, which a slow machine may have taken for some.
+    for (let n = 0; n < 500 && statuses.get(429) !== 10; n++) {
       const { status } = await fetch(`${server.url}/api/v3/location-history/tracking/${n}`)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
-    expect(statuses.get(429)).toBeGreaterThan(10)
+    expect([...statuses.keys()].sort()).toEqual([404, 429])
+    expect(statuses.get(429)).toBe(10)
     expect(statuses.get(404)).toBeGreaterThanOrEqual(60)
-    expect((await openLink(server, 'x')).status).toBe(429)
+    await until('the live page is refused', async () => (await openLink(server, 'x')).status === 429)
     await server.stop()
     await database.remove()
   })

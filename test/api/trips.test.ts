@@ -207,7 +207,9 @@ describe('Trips', () => {
       return processorMsSince(begun)
     }
     measure(1000)
-    expect(measure(1)).toBeLessThan(5 * measure(1000))
+    // A search that goes on for ever takes hundreds of times longer, each time.
+    const ratios = [1, 2, 3].map(() => measure(1) / measure(1000))
+    expect(Math.min(...ratios)).toBeLessThan(5)
   })
 })
 

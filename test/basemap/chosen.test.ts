@@ -59,7 +59,7 @@ describe('The basemap that is chosen in the console', () => {
     await basemap.close()
   })
 
-  it.each<Behaviour>(['failing', 'half', 'endless', 'another range', 'no ranges', 'changing'])(
+  it.each<Behaviour>(['failing', 'half', 'endless', 'another range', 'no ranges', 'changing', 'cut off'])(
     'costs nothing but the map while the archive is %s, and shows it once that is well',
     async behaviour => {
       remote.behaviour = behaviour

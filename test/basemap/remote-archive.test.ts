@@ -94,7 +94,16 @@ describe('The basemap of an archive that another server holds', () => {
     expect(await later.list(14, 10)).toEqual([VILLAGE])
   })
 
-  it.each<Behaviour>(['failing', 'silent', 'half', 'endless', 'another range', 'no ranges', 'changing'])(
+  it.each<Behaviour>([
+    'failing',
+    'silent',
+    'half',
+    'endless',
+    'crumbling',
+    'another range',
+    'no ranges',
+    'changing',
+  ])(
     'goes on with the kept tiles while the other server is %s, says so once, and takes it back',
     async behaviour => {
       const basemap = await known(await open(remote.url('a')))
@@ -119,6 +128,20 @@ describe('The basemap of an archive that another server holds', () => {
       expect(log.at(-1)?.msg).toBe('The basemap’s server answers again')
     },
   )
+
+  it('is not read where it is shorter than its header says, and says so in a sentence until it is whole', async () => {
+    remote.behaviour = 'cut off'
+    const basemap = await open(remote.url('a'))
+    await until('it is said', () => warnings().length > 0)
+    expect(basemap.about).toBeNull()
+    expect(warnings().map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(
+        /^The map goes on with the tiles that are kept: the archive is cut off: it has \d+ of \d+ bytes$/,
+      ),
+    ])
+    remote.behaviour = 'well'
+    await known(basemap)
+  })
 
   it('is there as soon as the other server is, where that was away at the start', async () => {
     remote.behaviour = 'failing'
@@ -180,7 +203,9 @@ describe('The basemap of an archive that another server holds', () => {
     for (let z = 0; z <= 15; z++)
       small.push({ z, x: Math.floor(0.90405 * 2 ** z), y: Math.floor(0.6125 * 2 ** z) })
     const sizes: number[] = []
-    // Each round is used a day later than the one before it.
+    const [note = ''] = files()
+    utimesSync(note, Date.now() / 1_000 - DAY_S, Date.now() / 1_000 - DAY_S)
+    // Each round is used an hour later than the one before it.
     for (const [index, tile] of small.entries()) {
       await read(basemap, tile)
       for (const path of files().filter(path => path.includes(`/${tile.z}/`)))
@@ -189,6 +214,11 @@ describe('The basemap of an archive that another server holds', () => {
     }
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1024 ** 2)
     expect(await read(basemap, small[15] as TileAddress)).toEqual(await original(small[15] as TileAddress))
+    // The note of how tiles are asked for stays, though nothing has read it since the start.
+    remote.behaviour = 'failing'
+    const later = await open(url, 1)
+    expect(await read(later, small[15] as TileAddress)).toEqual(await original(small[15] as TileAddress))
+    expect(later.about).toMatchObject({ maxZoom: 15 })
   })
 
   it('keeps nothing where nothing is to be kept', async () => {

@@ -3,10 +3,13 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { addApiKey } from '../support/api-keys.ts'
 import { type Client, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { OWNER, type ServerProcess, startServer } from '../support/server.ts'
-import { until } from '../support/wait.ts'
+import { addPerson, PASSWORD } from '../support/people.ts'
+import { addSecondFactor } from '../support/second-factor.ts'
+import { OWNER, openServer, type Server, type ServerProcess, startServer } from '../support/server.ts'
+import { pause, until } from '../support/wait.ts'
 
 interface Command {
   /** Its output to standard output and standard error so far. */
@@ -16,13 +19,16 @@ interface Command {
 }
 
 let database: TestDatabase
-let server: ServerProcess
+let server: Server
+/** The first server, which a test kills. */
+let serverProcess: ServerProcess
 let owner: Client
 const running = new Set<ChildProcess>()
 
 beforeAll(async () => {
   database = await createTestDatabase(usualKind())
-  server = await startServer(database)
+  serverProcess = await startServer(database)
+  server = serverProcess
   owner = await signIn(server)
 })
 afterEach(() => {
@@ -52,15 +58,16 @@ function start(name: 'simulate' | 'watch', ...args: string[]): Command {
   return command
 }
 
-const simulate = (...args: string[]) =>
-  start('simulate', '--url', server.url, '--mqtt', `mqtt://127.0.0.1:${server.mqttPort}`, ...args)
+const simulateAt = ({ url, mqttPort }: Server, ...args: string[]) =>
+  start('simulate', '--url', url, '--mqtt', `mqtt://127.0.0.1:${mqttPort}`, ...args)
+const simulate = (...args: string[]) => simulateAt(server, ...args)
 const watch = (...args: string[]) => start('watch', '--url', server.url, ...args)
 const acknowledged = ({ output }: Command) => Number(/s: (\d+) points acknowledged/.exec(output)?.[1])
 
 /** On the same ports: clients reconnect by themselves. */
-async function startAgain(env: Record<string, string> = {}): Promise<void> {
+async function startAgain(): Promise<void> {
   const { port } = new URL(server.url)
-  server = await startServer(database, { ...env, PORT: port, MQTT_PORT: String(server.mqttPort) })
+  server = await openServer(database, { PORT: port, MQTT_PORT: String(server.mqttPort) })
 }
 
 async function findFreePort(): Promise<number> {
@@ -85,7 +92,8 @@ describe('a fleet', () => {
     expect(await first.exitCode, first.output).toBe(0)
     expect(first.output).toContain('10 devices: 10 created, 0 of an earlier run')
     expect(first.output).toMatch(/ 0 rejected, 0 without acknowledgement/)
-    expect(acknowledged(first)).toBeGreaterThan(100)
+    // Each device sends one at least, however slow the machine is.
+    expect(acknowledged(first)).toBeGreaterThanOrEqual(10)
     expect(await countStored()).toBe(acknowledged(first))
 
     const second = simulate('--devices', '12', '--trace', 'liverpool', '--duration', '1')
@@ -100,12 +108,12 @@ describe('a fleet', () => {
     const before = await countStored()
     const watcher = watch()
     const fleet = simulate('--devices', '8', '--rate', '5')
-    await until('the fleet moves', () => watcher.output.includes('van-'), 20_000)
-    await server.kill9()
+    await until('the fleet moves', () => watcher.output.includes('van-'))
+    await serverProcess.kill9()
     await until('the watcher has noticed', () => watcher.output.includes('Connection lost'))
     await startAgain()
-    await until('the watcher is back', () => watcher.output.includes('Connected again'), 20_000)
-    await until('the fleet is back', () => /\n\S+ {2}8\/8 connected.*rejected\n$/.test(fleet.output), 20_000)
+    await until('the watcher is back', () => watcher.output.includes('Connected again'))
+    await until('the fleet is back', () => /\n\S+ {2}8\/8 connected.*rejected\n$/.test(fleet.output))
     fleet.interrupt()
     expect(await fleet.exitCode, fleet.output).toBe(0)
     expect(fleet.output).toMatch(/ 0 without acknowledgement/)
@@ -115,16 +123,16 @@ describe('a fleet', () => {
   })
 
   test('waits where the server limits requests, and is carried out all the same', async () => {
-    await server.stop()
-    await startAgain({ RATE_LIMIT_PER_MINUTE: '20' })
+    const own = await createTestDatabase(usualKind())
+    const limited = await openServer(own, { RATE_LIMIT_PER_MINUTE: '20' })
     try {
-      // Each takes at least a request, even an existing one.
-      const fleet = simulate('--devices', '30', '--duration', '1')
+      // Each takes at least a request.
+      const fleet = simulateAt(limited, '--devices', '30', '--duration', '1')
       expect(await fleet.exitCode, fleet.output).toBe(0)
       expect(fleet.output).toContain('The server asks to wait: ')
     } finally {
-      await server.stop()
-      await startAgain()
+      await limited.stop()
+      await own.remove()
     }
   })
 
@@ -142,15 +150,23 @@ describe('a fleet', () => {
       (await owner.get('/tasks?status=accepted,on_the_way')).body.data.filter(
         ({ createdAt }: { createdAt: string }) => Date.parse(createdAt) > since,
       )
-    await until('a task is on its way', async () => (await open()).length > 0, 60_000)
+    let [taken] = await open()
+    await until(
+      'a task is on its way',
+      async () => {
+        await pause(500)
+        ;[taken] = await open()
+        return taken !== undefined
+      },
+      300_000,
+    )
     // A task that somebody deletes on a screen ends the work on it and not the day.
-    const [taken] = await open()
     expect((await owner.delete(`/task/${taken._id}`)).status).toBe(200)
-    await until('its driver leaves it', () => fleet.output.includes(` leaves ${taken.code} alone`), 60_000)
+    await until('its driver leaves it', () => fleet.output.includes(` leaves ${taken.code} alone`))
     await until(
       'two tasks have ended',
       () => (fleet.output.match(/ has (completed|failed) T-/g)?.length ?? 0) > 1,
-      120_000,
+      300_000,
     )
     fleet.interrupt()
     expect(await fleet.exitCode, fleet.output).toBe(0)
@@ -176,7 +192,7 @@ describe('a fleet', () => {
   test('whose keys are replaced says so and ends', async () => {
     const args = ['--devices', '2', '--trace', 'liverpool']
     const first = simulate(...args)
-    await until('the first fleet is connected', () => first.output.includes('Watch them with'), 20_000)
+    await until('the first fleet is connected', () => first.output.includes('Watch them with'))
     const second = simulate(...args)
     expect(await first.exitCode, first.output).toBe(1)
     expect(first.output).toContain('The server denies access to all devices.')
@@ -189,7 +205,7 @@ describe('watch', () => {
   test('says that its token was revoked, and ends', async () => {
     const { token } = await signIn(server)
     const watcher = watch('--token', token)
-    await until('it watches', () => watcher.output.includes('Watching'), 20_000)
+    await until('it watches', () => watcher.output.includes('Watching'))
     await fetch(`${server.url}/api/v3/auth/logout`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}` },
@@ -203,14 +219,29 @@ describe('watch', () => {
       (await owner.get('/auth/sessions')).body.data.map(({ _id }: { _id: string }) => _id),
     )
     const watcher = watch()
-    await until('it watches', () => watcher.output.includes('Watching'), 20_000)
+    await until('it watches', () => watcher.output.includes('Watching'))
     const { data } = (await owner.get('/auth/sessions')).body
     const own = data.find(({ _id }: { _id: string }) => !before.has(_id))
     expect((await owner.delete(`/auth/session/${own._id}`)).status).toBe(200)
-    await until('it goes on', () => watcher.output.includes('Connected again'), 20_000)
+    await until('it goes on', () => watcher.output.includes('Connected again'))
     expect(watcher.output).toContain('The token is expired or revoked (4401): signing in again.')
     watcher.interrupt()
     expect(await watcher.exitCode).toBe(0)
+  })
+
+  test('says how to go on where the account has a second factor', async () => {
+    const person = await addPerson(server, owner)
+    await addSecondFactor(person.client)
+    const watcher = watch('--email', person.email, '--password', PASSWORD)
+    expect(await watcher.exitCode).toBe(1)
+    expect(watcher.output).toContain(`Signing in as ${person.email} failed`)
+    expect(watcher.output).toContain('create an API key in the console, and give it with --token')
+    expect(watcher.output).not.toContain('FIELDLINE_OWNER_PASSWORD')
+    const { key } = await addApiKey(server, owner)
+    const byKey = watch('--token', key)
+    await until('it watches', () => byKey.output.includes('Watching'))
+    byKey.interrupt()
+    expect(await byKey.exitCode).toBe(0)
   })
 
   test('denies a token that is none', async () => {
@@ -237,15 +268,16 @@ describe.each(['simulate', 'watch'] as const)('%s says in a sentence', name => {
     expect(command.output).not.toContain('    at ')
   })
 
-  test('which option it does not know', async () => {
-    const command = start(name, '--colour')
-    expect(await command.exitCode).toBe(2)
-    expect(command.output).toBe("Unknown option '--colour'.\nRun it with --help to see the options.\n")
-  })
-
   test('what there is, for --help', async () => {
     const command = start(name, '--help')
     expect(await command.exitCode).toBe(0)
     expect(command.output).toContain(`npm run ${name} -- [options]`)
   })
+})
+
+// The options of `watch` are in options.test.ts; both programs say the same way what is wrong with them.
+test('a command says in a sentence which option it does not know', async () => {
+  const command = start('simulate', '--colour')
+  expect(await command.exitCode).toBe(2)
+  expect(command.output).toBe("Unknown option '--colour'.\nRun it with --help to see the options.\n")
 })

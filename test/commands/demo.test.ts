@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Fieldline, type LivePosition } from '#client'
 import { openBasemap } from '../../src/basemap/open.ts'
 import { readDemoOptions } from '../../src/commands/demo-options.ts'
-import type { LivePosition } from '../../src/commands/live.ts'
-import { followLive } from '../../src/commands/live.ts'
 import { createClient } from '../support/client.ts'
 import { readStreets, toSpot } from '../support/streets.ts'
-import { until } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 
+const ARCHIVE = resolve(import.meta.dirname, '../../basemap/sanfrancisco.pmtiles')
 /** No process has this number. */
 const GONE = 2 ** 30
 
@@ -49,6 +49,9 @@ function demo(...args: string[]) {
   return { started, interrupt: () => child.kill('SIGINT') }
 }
 
+const linksIn = (output: string) =>
+  [...output.matchAll(/The link that a customer gets: (\S+)/g)].map(([, link]) => link)
+
 test('a company drives through the streets of San Francisco, and stops with Ctrl-C', async () => {
   const data = join(directory, 'data')
   const { started, interrupt } = demo('--data', data)
@@ -61,14 +64,14 @@ test('a company drives through the streets of San Francisco, and stops with Ctrl
 
   const seen = new Map<string, LivePosition[]>()
   const stop = new AbortController()
-  const watching = followLive({
-    ...{ url, token, since: null, stop: stop.signal },
-    onMessage(message) {
-      if (message.type !== 'snapshot' && message.type !== 'positions') return
+  const watch = async () => {
+    for await (const message of new Fieldline({ baseUrl: url, token }).live({ signal: stop.signal })) {
+      if (message.type !== 'snapshot' && message.type !== 'positions') continue
       for (const position of message.positions)
         seen.set(position.subjectId, [...(seen.get(position.subjectId) ?? []), position])
-    },
-  })
+    }
+  }
+  const watching = watch()
   const moved = () =>
     [...seen.values()].filter(
       positions =>
@@ -82,12 +85,15 @@ test('a company drives through the streets of San Francisco, and stops with Ctrl
   )
   expect(away).toEqual([])
   const client = createClient(server, token)
+  // Else their working hours were not those of the city.
+  expect((await client.get('/organization')).body.data.timeZone).toBe('America/Los_Angeles')
+  const [driver] = (await client.get('/users?limit=500')).body.data
+  const since = Date.parse(driver.createdAt)
   await until(
     'a driver reports',
     async () => {
+      await pause(1_000)
       const { data } = (await client.get('/tasks?limit=500')).body
-      const drivers = (await client.get('/users?limit=500')).body.data
-      const since = Date.parse(drivers[0].createdAt)
       return data.some(
         ({ history }: { history: { at: string }[] }) => Date.parse(history.at(-1)?.at ?? '') > since,
       )
@@ -97,6 +103,17 @@ test('a company drives through the streets of San Francisco, and stops with Ctrl
   stop.abort()
   await watching
 
+  const again = await client.delete('/organization/sample-data')
+  expect(again.status).toBe(200)
+  await until('it says what to do', () =>
+    started.output.includes('Its live map has a button that creates the company again'),
+  )
+  expect(started.output).toContain('The sample company was deleted, so no vehicle drives any more')
+  expect((await client.post('/organization/sample-data', {})).status).toBe(202)
+  const drives = () => started.output.split('12 vehicles drive through San Francisco').length - 1
+  await until('the new vehicles drive', () => drives() === 2, 300_000)
+  await until('the new link is there', () => linksIn(started.output).length === 2)
+
   const second = demo('--data', data)
   expect(await second.started.exitCode).toBe(1)
   expect(second.started.output).toContain(`is running already: open ${url}, and sign in as owner@example.com`)
@@ -105,6 +122,23 @@ test('a company drives through the streets of San Francisco, and stops with Ctrl
   expect(await started.exitCode, started.output).toBe(0)
   expect(started.output).toContain('The demo has stopped. The next run goes on from here.')
   await expect(fetch(url)).rejects.toThrow()
+
+  const third = demo('--data', data)
+  await until('the vehicles drive on', () => linksIn(third.started.output).length === 1, 300_000)
+  const found = /Sign in +\S+, with the password (\S+)/.exec(third.started.output)
+  expect(found?.[1]).toBe(password)
+  const [, at = ''] = /Open +(\S+)/.exec(third.started.output) ?? []
+  const visitor = createClient({ url: at }, '')
+  const { token: own } = (await visitor.post('/auth/login', { email: 'owner@example.com', password })).body
+  const newPassword = 'another long password'
+  const passwords = { currentPassword: password, newPassword }
+  expect((await createClient({ url: at }, own).post('/auth/change-password', passwords)).status).toBe(200)
+  await until('it says that it cannot sign in', () =>
+    third.started.output.includes('The password of owner@example.com is another one now'),
+  )
+  expect((await fetch(`${at}/health`)).ok).toBe(true)
+  const tokenOf = (link = '') => link.slice(link.lastIndexOf('/'))
+  expect(tokenOf(linksIn(third.started.output)[0])).toBe(tokenOf(linksIn(started.output)[1]))
 })
 
 test('says in a sentence why it does not start, and touches nothing', async () => {
@@ -121,12 +155,18 @@ test('says in a sentence why it does not start, and touches nothing', async () =
   writeFileSync(join(later, 'demo.json'), JSON.stringify({ password: 'correct-horse', pid: GONE, url: '' }))
   writeFileSync(join(later, 'postgres', 'FIELDLINE_FORMAT'), '99\n')
   const newer = demo('--data', later)
+  const inFile = demo('--data', join(other, 'letters.txt'))
   for (const [{ started }, sentence] of [
     [taken, `Port ${port} is taken by another program. Give the demo another one with --port`],
     [foreign, 'holds other files than those of a demo. Choose another directory with --data'],
-    [newer, 'are of another version of Fieldline'],
+    [
+      newer,
+      'are of another version of Fieldline. Delete the directory to begin anew, or choose another with --data.',
+    ],
+    [inFile, 'holds other files than those of a demo'],
   ] as const) {
     expect([await started.exitCode, started.output]).toEqual([1, expect.stringContaining(sentence)])
+    expect(started.output).not.toContain('DATA_DIR')
   }
   listener.close()
 })
@@ -141,11 +181,25 @@ test('its options are used as given, and a wrong one is named', () => {
   expect(() => readDemoOptions(['--speed', '3'])).toThrow("Unknown option '--speed'")
 })
 
-test('without its archive a server starts, and has no tiles', async () => {
-  const warnings: string[] = []
-  const logger = pino({ level: 'warn' }, { write: line => void warnings.push(line) })
-  const setting = { kind: 'file', path: join(directory, 'none.pmtiles'), isOwn: true } as const
-  const basemap = await openBasemap({ basemap: setting, dataDir: directory, basemapCacheMb: 1 }, logger)
-  expect([basemap.about, await basemap.read({ z: 0, x: 0, y: 0 }, 'a')]).toEqual([null, null])
-  expect(warnings.join()).toContain('The map shows outlines alone')
-})
+test.each([
+  ['missing', null, 'is missing or damaged'],
+  ['empty', 0, 'is missing or damaged'],
+  ['cut off in its directories', 20_000, 'is cut off: it has 20000 of '],
+  ['cut off in its last tiles', 4_000_000, 'is cut off: it has 4000000 of '],
+])(
+  'a server whose archive is %s starts, says so in a sentence, and has no tiles',
+  async (_, bytes, reason) => {
+    const path = join(directory, 'town.pmtiles')
+    if (bytes !== null) writeFileSync(path, readFileSync(ARCHIVE).subarray(0, bytes))
+    const warnings: { msg: string }[] = []
+    const logger = pino({ level: 'warn' }, { write: line => void warnings.push(JSON.parse(line)) })
+    const setting = { kind: 'file', path } as const
+    const basemap = await openBasemap({ basemap: setting, dataDir: directory, basemapCacheMb: 1 }, logger)
+    expect([basemap.about, await basemap.read({ z: 0, x: 0, y: 0 }, 'a')]).toEqual([null, null])
+    expect(warnings.map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^The map shows outlines alone: the archive ${reason}.*town.pmtiles\\)$`),
+      ),
+    ])
+  },
+)

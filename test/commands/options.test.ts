@@ -48,6 +48,12 @@ describe('the options of simulate', () => {
     })
   })
 
+  test('name the organization to sign in to, which a token has already', () => {
+    const organizationId = '01a21852-85b5-71b3-9ad5-2555231f9833'
+    expect(read(`--organization ${organizationId}`)?.credential).toMatchObject({ organizationId })
+    expect(() => read(`--token abc --organization ${organizationId}`)).toThrow(/leave --organization out/)
+  })
+
   test('are nothing where help is asked for, whatever else is missing', () => {
     expect(read('--help', {})).toBeNull()
     expect(read('-h', {})).toBeNull()

@@ -1,18 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { LivePosition } from '../../src/commands/live.ts'
 import { cleanName, formatPosition } from '../../src/commands/position-line.ts'
 
 const now = new Date()
 now.setHours(14, 2, 31)
-const position: LivePosition = {
-  subjectId: '1',
+const position = {
   name: 'bus-2214',
   lat: 30.368507,
   lng: -97.71065,
   timestamp: now.toISOString(),
   speed: 7.37,
   heading: 88.6,
-  state: 'moving',
+  state: 'moving' as const,
 }
 
 describe('a line of watch', () => {

@@ -118,7 +118,6 @@ describe('The base map', () => {
       // Only the server asks another server.
       expect(agents.filter(agent => agent?.includes('Mozilla'))).toEqual([])
       for (const path of asked) expect(path).toMatch(/^\/tiles\/\d+\/\d+\/\d+\.png$/)
-      // The page still preloads other pages.
       await page.close()
     } finally {
       await server.stop()

@@ -8,12 +8,7 @@ import { useBrowser } from './browser.ts'
 describe('A busy server', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
-  /** A page that sends no more requests. */
-  const open = async () => {
-    const page = await screens.open(server.url, { as: owner, mayFail: /status of (429|503)/ })
-    await page.getByRole('heading', { name: 'Live map' }).waitFor()
-    return page
-  }
+  const open = () => screens.open('about:blank', { as: owner, mayFail: /status of (429|503)/ })
   /** Refuses the first request, and collects the times of all. */
   const refuseOnce = async (page: Page, path: RegExp, status: number, retryAfter: () => string) => {
     const asked: number[] = []
@@ -27,21 +22,21 @@ describe('A busy server', () => {
     return asked
   }
   const said = (page: Page) => page.getByRole('alert').getByText('Retrying automatically within')
+  /** It is said for three seconds, which may be over when the page is loaded: it is awaited from the beginning. */
+  const saidDuring = (page: Page, load: () => Promise<unknown>) => Promise.all([said(page).waitFor(), load()])
   const waited = (asked: number[]) => (asked[1] ?? 0) - (asked[0] ?? 0)
 
   it('gets the next request at the time that it names and not before, for the first load and for a table', async () => {
     await createDevice(owner, 'Van 1')
     const page = await open()
     const first = await refuseOnce(page, /\/api\/v3\/user$/, 429, () => '3')
-    await page.goto(`${server.url}/devices`)
-    await said(page).waitFor()
+    await saidDuring(page, () => page.goto(`${server.url}/devices`))
     await page.getByRole('row', { name: /Van 1/ }).waitFor()
     expect(waited(first)).toBeGreaterThanOrEqual(3_000)
 
     const at = () => new Date(Date.now() + 4_000).toUTCString()
     const list = await refuseOnce(page, /\/api\/v3\/devices\?.*sort=name/, 503, at)
-    await page.reload()
-    await said(page).waitFor()
+    await saidDuring(page, () => page.reload())
     await page.getByRole('row', { name: /Van 1/ }).waitFor()
     expect(waited(list)).toBeGreaterThanOrEqual(2_500)
   })
@@ -58,7 +53,7 @@ describe('A busy server', () => {
   })
 
   it('gets one retry for the next page of a list, not an endless row of them', async () => {
-    for (let n = 0; n < 110; n++) await createDevice(owner, `Tracker ${n}`)
+    for (let n = 0; n < 60; n++) await createDevice(owner, `Tracker ${n}`)
     const page = await open()
     const asked = await refuseOnce(page, /\/api\/v3\/devices\?.*cursor=/, 429, () => '2')
     await page.goto(`${server.url}/devices`)
@@ -68,7 +63,7 @@ describe('A busy server', () => {
       .focus()
     await until('all are there', async () => {
       await page.keyboard.press('End')
-      return (await page.evaluate(() => document.activeElement?.getAttribute('aria-rowindex'))) === '112'
+      return (await page.evaluate(() => document.activeElement?.getAttribute('aria-rowindex'))) === '62'
     })
     expect(waited(asked)).toBeGreaterThanOrEqual(2_000)
   })

@@ -139,13 +139,18 @@ describe('Beyond 85°, the edge of the map', () => {
     })
     const panel = page.getByRole('complementary', { name: 'Sledge' })
     await panel.getByText('The map ends at 85°').waitFor()
+    // The map has gone to it: without a panel it would show everything instead.
+    await page
+      .locator('.maplibregl-ctrl-scale')
+      .getByText(/^\d+\sm$/)
+      .waitFor()
     const map = page.getByRole('region', { name: /^Map of all/ })
     const box = await map.boundingBox()
     // In the middle of the area beside the panel, and a marker's width below the edge.
     const position = { x: ((box?.width ?? 0) - 324) / 2, y: 28 }
+    await panel.getByRole('button', { name: 'Close' }).click()
+    await panel.waitFor({ state: 'detached' })
     await until('it is chosen by a click there', async () => {
-      await panel.getByRole('button', { name: 'Close' }).click()
-      await panel.waitFor({ state: 'detached' })
       await map.click({ position })
       return (await panel.count()) === 1
     })

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
+import { OWNER } from '../support/server.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, useBrowser } from './browser.ts'
 
 describe('Single keys', () => {
   const { server, owner } = useOrganization()
@@ -39,6 +40,7 @@ describe('Single keys', () => {
     await page.getByRole('heading', { name: 'Hubs' }).waitFor()
     await page.keyboard.press('?')
     const dialog = page.getByRole('dialog', { name: 'Keyboard' })
+    await dialog.waitFor()
     expect(await findBarriers(page)).toEqual([])
     await dialog.getByText('Single keys work outside of fields').click()
     await page.keyboard.press('Escape')
@@ -47,5 +49,29 @@ describe('Single keys', () => {
     await page.keyboard.press('?')
     expect(await page.getByRole('searchbox').evaluate(field => field === document.activeElement)).toBe(false)
     expect(await dialog.count()).toBe(0)
+  })
+})
+
+describe('Signing in with Enter', () => {
+  const { server } = useOrganization()
+  const screens = useBrowser({ map: 'none' })
+
+  it('leads to the map without a frame around it, and Tab to its first control', async () => {
+    const page = await screens.open(server.url)
+    await page.getByLabel('E-mail').fill(OWNER.email)
+    await page.getByLabel('Password').fill(OWNER.password)
+    await page.keyboard.press('Enter')
+    await hasFocus(page, 'Live map')
+    const frame = () => page.locator('main').evaluate(main => getComputedStyle(main).outlineStyle)
+    expect(await frame()).toBe('none')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('placeholder'))).toBe(
+      'Search by name',
+    )
+    // The way past the navigation by key shows where it has led.
+    await page.locator('.skip').focus()
+    await page.keyboard.press('Enter')
+    await hasFocus(page, 'Live map')
+    expect(await frame()).toBe('solid')
   })
 })

@@ -26,8 +26,10 @@ describe('A server that is killed while pages are open', () => {
         ['Van 7', 'Van 8', 'Van 9'].map(name => createDevice(owner, name)),
       )
       if (!van || !silent || !faulty) throw new Error('not made')
-      // Yesterday too: today may have just begun.
-      const day = [...Array(9).keys()].map(n => fix(24 * 60 + 9 - n, 13.39 + n / 1_000, 10))
+      // At noon of yesterday too: today may have just begun.
+      const yesterday = new Date(Date.now() - 24 * 60 * MINUTE_MS).toISOString().slice(0, 10)
+      const sinceNoon = (Date.now() - Date.parse(`${yesterday}T12:00:00Z`)) / MINUTE_MS
+      const day = [...Array(9).keys()].map(n => fix(sinceNoon - n, 13.39 + n / 1_000, 10))
       await send(van, ...day, fix(0, 13.4, 10))
       await send(faulty, fix(1, 13.4, 10), { ...fix(0, 13.4, 10), lat: 95 })
       const expiresAt = new Date(Date.now() + 60 * MINUTE_MS).toISOString()
@@ -41,9 +43,6 @@ describe('A server that is killed while pages are open', () => {
       const setup = await open(`/devices/${silent.id}`)
       await setup.getByRole('button', { name: 'Set up', exact: true }).click()
       await setup.getByText('Waiting for the first position…').waitFor()
-      const yesterday = new Intl.DateTimeFormat('en-CA', { dateStyle: 'short' }).format(
-        Date.now() - 24 * 60 * MINUTE_MS,
-      )
       const playback = await open(`/playback?subject=device:${van.id}&day=${yesterday}`)
       const time = () => playback.getByRole('slider', { name: 'Time' }).getAttribute('aria-valuetext')
       await playback.getByRole('button', { name: 'Play', exact: true }).waitFor()
@@ -102,19 +101,28 @@ describe('A hidden page', () => {
   const screens = useBrowser({ map: 'none' })
 
   it('keeps its connection although its timers run once a minute, and opens a new one after the machine slept', async () => {
-    const page = await screens.open(`${server.url}/devices`, { as: owner })
+    const page = await screens.open('about:blank', { as: owner })
     await page.clock.install()
     await page.addInitScript(() => {
-      const counts = { heard: 0, lost: 0 }
+      /** Messages to the server, those of them after which any came from it, and lost connections. */
+      const counts = { said: 0, answered: 0, lost: 0 }
       globalThis.Worker = class extends Worker {
         constructor(...about: ConstructorParameters<typeof Worker>) {
           super(...about)
-          this.addEventListener('message', () => counts.heard++)
+          if (!String(about[0]).includes('socket-thread')) return
+          this.addEventListener('message', () => {
+            counts.answered = counts.said
+          })
+          const postMessage = (...sent: [{ do: string }]) => {
+            if (sent[0].do === 'say') counts.said++
+            super.postMessage(...sent)
+          }
+          Object.assign(this, { postMessage })
         }
       }
       Object.assign(globalThis, { counts })
     })
-    const read = (name: 'heard' | 'lost') =>
+    const read = (name: 'said' | 'answered' | 'lost') =>
       page.evaluate(
         name => (globalThis as unknown as { counts: Record<string, number> }).counts[name] ?? 0,
         name,
@@ -129,9 +137,9 @@ describe('A hidden page', () => {
       }).observe(document.documentElement, { attributeFilter: ['data-live'] })
     })
     for (let minute = 0; minute < 3; minute++) {
-      const before = await read('heard')
+      const before = await read('said')
       await page.clock.fastForward(60_000)
-      await until('what it asked is answered', async () => (await read('heard')) > before)
+      await until('what it asked is answered', async () => (await read('answered')) > before)
     }
     expect(await read('lost')).toBe(0)
     await page.clock.fastForward(10 * 60_000)
@@ -149,7 +157,11 @@ describe('A lost network, or a server that hangs', () => {
     const { id, key } = await createDevice(owner, 'Van 7')
     const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString() }]
     expect((await createClient(server, key).post('/location-history/bulk', { points })).status).toBe(200)
-    const page = await screens.open(`${server.url}/?subject=${id}`, { as: owner, ...MAY_FAIL })
+    const page = await screens.open(`${server.url}/?subject=${id}`, {
+      as: owner,
+      savesData: false,
+      ...MAY_FAIL,
+    })
     await page.getByRole('button', { name: 'Share' }).click()
     const dialog = page.getByRole('dialog', { name: 'Share where Van 7 is' })
     const make = dialog.getByRole('button', { name: 'Create link' })
@@ -168,7 +180,7 @@ describe('A lost network, or a server that hangs', () => {
   })
 
   it('is reported for a query without an answer, which is retried', async () => {
-    const page = await screens.open(`${server.url}/devices`, { as: owner })
+    const page = await screens.open('about:blank', { as: owner })
     await page.clock.install()
     await page.goto(`${server.url}/teams`)
     await page.getByRole('status').getByText('Live').waitFor()
@@ -185,10 +197,17 @@ describe('A lost network, or a server that hangs', () => {
     })
   })
 
+  it('that cut off a part of a page does not keep the page from opening once it is back', async () => {
+    const page = await screens.open(`${server.url}/devices`, { as: owner, ...MAY_FAIL })
+    await page.getByRole('status').getByText('Live').waitFor()
+    await page.route(/assets\/teams-/, route => route.abort('internetdisconnected'), { times: 1 })
+    await page.getByRole('link', { name: 'Teams' }).click()
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    expect(page.url()).toBe(`${server.url}/teams`)
+  })
+
   it('that returns with another version says so, and a missing part of a page leaves the frame in place', async () => {
-    // A browser that saves data preloads nothing.
-    const look = { as: owner, savesData: true, ...MAY_FAIL }
-    const page = await screens.open(`${server.url}/devices`, look)
+    const page = await screens.open(`${server.url}/devices`, { as: owner, ...MAY_FAIL })
     await page.getByRole('status').getByText('Live').waitFor()
     await page.route(/assets\/teams-/, route => route.fulfill({ status: 404 }))
     await page.getByRole('link', { name: 'Teams' }).click()
@@ -213,7 +232,7 @@ describe('A lost network, or a server that hangs', () => {
   })
 
   it('preloads every page, whichever is open', async () => {
-    const page = await screens.open(`${server.url}/devices`, { as: owner })
+    const page = await screens.open(`${server.url}/devices`, { as: owner, savesData: false })
     await until('it has loaded the map of playback', () =>
       page.evaluate(() =>
         performance.getEntriesByType('resource').some(({ name }) => name.includes('/playback-page-')),

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { useBrowser } from './browser.ts'
+import { goWithin, useBrowser } from './browser.ts'
 
 const { server, owner } = useOrganization()
 const screens = useBrowser({ map: 'none' })
@@ -72,10 +72,13 @@ it('no German word is cut off, on a tablet and on a phone', async () => {
     ['/links'],
   ]
   const page = await screens.open(server.url, { as: owner })
+  await page.getByRole('heading', { level: 1 }).waitFor()
   const cut: unknown[] = []
   for (const [path, open] of pages) {
-    await page.goto(server.url + path, { waitUntil: 'networkidle' })
-    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    // What was opened is closed.
+    await page.keyboard.press('Escape')
+    await page.locator('[role=dialog], [role=menu]').waitFor({ state: 'detached' })
+    await goWithin(page, path)
     await open?.(page)
     for (const width of [820, 390]) {
       await page.setViewportSize({ width, height: 844 })

@@ -1,10 +1,24 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { PATHS } from '../../console/paths.ts'
 import { type Client, createClient, createDevice } from '../support/client.ts'
-import { addOrganization } from '../support/people.ts'
+import { addOrganization, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, useBrowser } from './browser.ts'
+import { findBarriers, goWithin, useBrowser } from './browser.ts'
+
+const WITHOUT_NAVIGATION = [
+  '/sign-in',
+  '/invitation',
+  '/forgot-password',
+  '/reset-password',
+  '/register',
+  // Only whoever runs the server sees it.
+  '/server',
+  '/settings/:section/:id?',
+]
+/** Pages whose first look shows no record with such a name. */
+const WITHOUT_NAMES = ['/', '/playback', '/tracker-profiles', '/users', '/schedules', '/imports', '/settings']
 
 describe('Names of the maximum length', () => {
   const { server, owner } = useOrganization()
@@ -27,6 +41,10 @@ describe('Names of the maximum length', () => {
       ['/team', { name: LONG }],
       ['/geofence', { name: LONG, shape }],
       ['/tracking-link', { ...link, expiresAt }],
+      ['/connection', { name: LONG, kind: 'http', profileId: 'ttn' }],
+      ['/data-type', { name: LONG, fields: [{ key: 'name', label: LONG, type: 'text' }] }],
+      ['/api-key', { name: LONG, roleId: await roleId(crowd, 'Planner'), hubId: [] }],
+      ['/task', { name: LONG, startTime: timestamp, endTime: timestamp }],
     ] as const)
       expect([path, (await crowd.post(path, body)).status]).toEqual([path, 201])
   })
@@ -44,21 +62,18 @@ describe('Names of the maximum length', () => {
     await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
     const paths = await page.evaluate(() =>
       [...document.querySelectorAll('nav a[href], [role=menu] a[href]')].map(
-        link => new URL((link as HTMLAnchorElement).href).pathname,
+        link => new URL((link as HTMLAnchorElement).href).pathname.replace(/^\/o\/[\da-f-]{36}/, '') || '/',
       ),
     )
-    expect(new Set(paths)).toEqual(
-      new Set(
-        ['', 'playback', 'devices', 'vehicles', 'teams', 'hubs', 'geofences', 'links', 'rejections'].map(
-          name => `/${name}`,
-        ),
-      ),
+    const pages = PATHS.filter(path => !WITHOUT_NAVIGATION.includes(path)).map(path =>
+      path.replace(/(.)\/:.*/, '$1'),
     )
+    expect(new Set(paths)).toEqual(new Set(pages))
     const { _id } = (await crowd.get('/devices')).body.data[0]
     for (const path of [...new Set(paths), `/?subject=${_id}`, `/playback?subject=device:${_id}`]) {
-      await page.goto(server.url + path)
+      await goWithin(page, path)
       await page.locator('h1').first().waitFor()
-      if (path !== '/' && path !== '/playback')
+      if (!WITHOUT_NAMES.includes(path))
         await page
           .getByText(path === '/rejections' ? /Ungültige/ : /WWW/)
           .locator('visible=true')
@@ -112,20 +127,20 @@ describe('Names of the maximum length', () => {
     const hub = (await crowd.get('/hubs')).body.data.find(({ name }: { name: string }) => name.endsWith('2'))
     const nowhere = crypto.randomUUID()
     const page = await screens.open(`${server.url}/devices/${nowhere}`, { as: crowd, mayFail: /404/ })
-    await page.getByRole('dialog').getByText('it was deleted, or your role').waitFor()
+    await page.getByRole('main').getByText('it was deleted, or your role').waitFor()
     await page.getByRole('button', { name: 'Back to Devices' }).click()
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('table', { name: 'Devices' }).waitFor()
 
-    await page.goto(`${server.url}/playback?subject=device:${nowhere}`)
+    await goWithin(page, `/playback?subject=device:${nowhere}`)
     await page.getByRole('button', { name: 'Remove Unknown' }).waitFor()
 
-    await page.goto(`${server.url}/?subject=${nowhere}`)
+    await goWithin(page, `/?subject=${nowhere}`)
     await page
       .getByRole('complementary', { name: 'Not found' })
       .getByText('it was deleted, or your role')
       .waitFor()
 
-    await page.goto(`${server.url}/?subject=${silent.id}`)
+    await goWithin(page, `/?subject=${silent.id}`)
     const panel = page.getByRole('complementary', { name: /^Silent/ })
     await panel.getByText('No position received yet.').waitFor()
     await panel.getByRole('link', { name: 'Rejected points' }).waitFor()

@@ -16,11 +16,13 @@ describe('A tracker that is on a vehicle', () => {
   const createVehicle = async (name: string, deviceId: string | null) =>
     (await owner.post('/vehicle', { name, deviceId })).body.data._id as string
   const deviceOf = async (vehicleId: string) => (await owner.get(`/vehicle/${vehicleId}`)).body.data.deviceId
+  /** The form of a vehicle in its dialog, or that of a device on its page. */
+  const form = (page: Page) => page.getByRole('dialog').or(page.getByRole('region', { name: 'Settings' }))
   const choose = async (page: Page, field: string, name: RegExp) => {
-    await page.getByRole('dialog').getByRole('button', { name: field }).click()
+    await form(page).getByRole('button', { name: field }).click()
     await page.getByRole('option', { name }).click()
   }
-  const press = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click()
+  const press = (page: Page, name: string) => form(page).getByRole('button', { name }).click()
   const undo = (page: Page, name: string) =>
     page.getByRole('status').filter({ hasText: name }).getByRole('button', { name: 'Undo' }).click()
 

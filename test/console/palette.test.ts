@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createDevice } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { useBrowser } from './browser.ts'
+import { until } from '../support/wait.ts'
+import { goWithin, useBrowser } from './browser.ts'
 
 /** Types as fast as somebody who does not look, without a pause between the keys. */
 async function typeAtOnce(page: Page, text: string): Promise<void> {
@@ -27,35 +28,69 @@ describe('The palette', () => {
     return page
   }
 
-  it.each([
-    ['geof', '/geofences'],
-    ['hu', '/hubs'],
-    ['dev', '/devices'],
-  ])('leads to the first match, however soon Enter follows: %s', async (text, path) => {
+  it('leads to the first match, however soon Enter follows', async () => {
     const page = await open()
-    await typeAtOnce(page, text)
-    await page.keyboard.press('Enter')
-    await page.waitForURL(server.url + path)
-    expect(await page.getByRole('dialog').count()).toBe(0)
+    for (const [text, path] of [
+      ['geof', '/geofences'],
+      ['hu', '/hubs'],
+      ['dev', '/devices'],
+    ] as const) {
+      await typeAtOnce(page, text)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(server.url + path)
+      expect(await page.getByRole('dialog').count()).toBe(0)
+    }
   })
 
-  it('highlights its first entry even if the last letter leaves none until the server has answered', async () => {
-    await createDevice(owner, 'Hubble')
-    const page = await open()
-    await typeAtOnce(page, 'hub')
-    await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
-    await page.keyboard.type('b')
-    await page.locator('[role=menuitem][data-focused]').getByText('Hubble', { exact: true }).waitFor()
-  })
+  it.each(['places', 'devices'])(
+    'highlights the entry that Enter takes, also if the answer about %s comes last',
+    async last => {
+      await createDevice(owner, 'Hubble')
+      // The first search reads the names of the streets, and answers with those read so far after some seconds.
+      await until(
+        'the street is known',
+        async () => (await owner.get('/places?search=hubbell')).body.data.length > 0,
+      )
+      const page = await open()
+      let answer = () => {}
+      const held = new Promise<void>(resolve => {
+        answer = resolve
+      })
+      // Also for the text before, whose answer would be shown until that for this one comes.
+      await page.route(`**/api/v3/${last}?*search=hub*`, async route => {
+        await held
+        await route.continue()
+      })
+      await typeAtOnce(page, 'hub')
+      const highlighted = page.locator('[role=option][data-focused]')
+      await highlighted.getByText('Hubs').waitFor()
+      const asked = page.waitForRequest(new RegExp(`/api/v3/${last}\\?.*search=hubb`))
+      await page.keyboard.type('b')
+      await asked
+      await highlighted.getByText(last === 'devices' ? 'Hubbell Street' : 'Hubble').waitFor()
+      answer()
+      await page.getByRole('option', { name: 'Hubbell Street' }).waitFor()
+      await highlighted.getByText('Hubble', { exact: true }).waitFor()
+      expect(await page.getByRole('combobox').getAttribute('aria-activedescendant')).toBe(
+        await highlighted.getAttribute('id'),
+      )
+      await page.keyboard.press('ArrowUp')
+      await highlighted.getByText('Hubbell Street').waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      await page.waitForURL(/\/devices\//)
+    },
+  )
 
   it('finds a driver by address and a vehicle by plate, and shows the vehicle that they drive', async () => {
     const device = await createDevice(owner, 'Unit 77')
     const { email, userId } = await addPerson(server, owner)
     await owner.post('/vehicle', { name: 'Van 77', plate: 'B-IN 77', driverId: userId, deviceId: device.id })
+    const page = await open()
     for (const text of [email, 'b-in 77']) {
-      const page = await open()
+      await goWithin(page, '/teams')
       await typeAtOnce(page, text)
-      await page.getByRole('menuitem', { name: /Van 77/ }).click()
+      await page.getByRole('option', { name: /Van 77/ }).click()
       await page.waitForURL(`${server.url}/?subject=${device.id}`)
     }
   })
@@ -70,11 +105,12 @@ describe('The palette', () => {
       await nav.getByRole('link', { name: 'Live map' }).waitFor()
       return nav.getByRole('link').allTextContents()
     }
-    expect(await look('view/tracking-link')).toEqual(['Live map'])
+    expect(await look('view/tracking-link')).toEqual(['Live map', 'Settings'])
     expect(await look('view/tracking-link', 'view/location')).toEqual([
       'Live map',
       'Playback',
       'Tracking links',
+      'Settings',
     ])
   })
 
@@ -101,7 +137,7 @@ describe('The palette', () => {
     await page.keyboard.press('Enter')
     await page.getByText('Searching…').waitFor()
     await page.keyboard.type('a')
-    await page.getByRole('menuitem', { name: 'Zebra 9' }).waitFor()
+    await page.getByRole('option', { name: 'Zebra 9' }).waitFor()
     answer()
     expect(new URL(page.url()).pathname).toBe('/teams')
     await page.keyboard.press('Enter')
@@ -120,7 +156,7 @@ describe('The palette', () => {
     await page.getByRole('dialog').getByText('No matches').waitFor()
     await page.getByPlaceholder('Search or go to…').fill('')
     await page.keyboard.type('geo')
-    await page.getByRole('menuitem', { name: 'Geodesic van' }).waitFor()
+    await page.getByRole('option', { name: 'Geodesic van' }).waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/devices\/|subject=/)

@@ -104,14 +104,14 @@ describe('A sample program with arbitrary values', () => {
     add(post, {}, JSON.stringify(Object.fromEntries(texts.map((text, index) => [`${text}${index}`, text]))))
     add(post, {}, `{"__proto__":{"a":1},"b":{"__proto__":null,"constructor":1}}`)
     add(post, {}, '[1e400,-1e400,-0,1e21,1e-7,12345678901234567890,0.1,5e-324,true,false,null,[],{}]')
-    for (const json of fc.sample(fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }), {
-      numRuns: 20,
-      seed: 1,
-    }))
-      add(post, {}, JSON.stringify(json))
+    const values = fc.sample(fc.jsonValue({ stringUnit: 'binary', maxDepth: 4 }), { numRuns: 20, seed: 1 })
+    // Each is a value of the same body, and some are a body of their own.
+    for (const json of [values, ...values.slice(0, 4)]) add(post, {}, JSON.stringify(json))
     // curl ends the name of a field at the first such sign, and cannot escape it.
-    for (const text of HOSTILE)
-      add(form, {}, JSON.stringify({ [`x${text.replaceAll('=', '')}`]: text, list: [text], none: null }))
+    const named = HOSTILE.map((text, index) => [`x${index}${text.replaceAll('=', '')}`, text])
+    add(form, {}, JSON.stringify({ ...Object.fromEntries(named), list: HOSTILE, none: null }))
+    for (const text of HOSTILE.slice(0, 4))
+      add(form, {}, JSON.stringify({ [`x${text}`]: text, list: [text] }))
   })
   afterAll(() => {
     server.close()

@@ -15,12 +15,13 @@ describe('A fleet that falls silent', () => {
       createClient(server, van.key).post('/location-history/bulk', {
         points: [{ lat: 52.52, lng: 13.4, speed: 14, timestamp: new Date(Date.now() - ageMs).toISOString() }],
       })
-    await send(4.5 * MINUTE_MS)
+    // After two minutes a fleet is silent, and after five it is offline.
+    await send(2.5 * MINUTE_MS)
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner })
     const badge = page.getByRole('status').filter({ hasText: /Live/ })
     await badge.getByText(/^Live, but no position since \d/).waitFor()
     const panel = page.getByRole('complementary', { name: 'Van 7' })
-    await panel.getByText(/^No fix for [45] min/).waitFor()
+    await panel.getByText(/^No fix for [2-5] min/).waitFor()
     await page.getByRole('option', { name: /Van 7.*No fix/ }).waitFor()
     await send(0)
     await badge.getByText('Live', { exact: true }).waitFor()

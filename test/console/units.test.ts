@@ -66,7 +66,7 @@ describe('Units', () => {
     await panel.getByText('100 m', { exact: true }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder('Search or go to…').fill('un im')
-    await page.getByRole('menuitem', { name: /^Units: Imperial/ }).click()
+    await page.getByRole('option', { name: /^Units: Imperial/ }).click()
     await panel.getByText('328 ft', { exact: true }).waitFor()
   })
 

@@ -1,11 +1,15 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createFleet } from '../../console/live/fleet.ts'
+import { NUMERIC } from '../../console/live/packed.ts'
 import { leaveOutStrays } from '../../console/live/strays.ts'
 import { centerAround } from '../../console/map/center-around.ts'
 import { toX, toY } from '../../console/map/mercator.ts'
+import { fitWhileArriving } from '../../console/pages/map/arriving.ts'
 import { readView } from '../../console/pages/map/view-address.ts'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
 
 describe('The first view of the fleet', () => {
@@ -35,6 +39,80 @@ describe('The first view of the fleet', () => {
     expect(readView('#14.5/37.7749/-122.4194')).toEqual({ zoom: 14.5, center: [-122.4194, 37.7749] })
     for (const hash of ['', '#', '#x', '#14/95/0', '#14/0/200', '#14/0', '#1e3/0/0', '#14/0/0/0'])
       expect(readView(hash)).toBeNull()
+  })
+})
+
+describe('The first view of a fleet that arrives', () => {
+  const { server, owner } = useOrganization()
+  const screens = useBrowser()
+  afterEach(() => void vi.useRealTimers())
+
+  /** A map of one degree, and a fleet whose subjects arrive one by one, the first of them in view. */
+  const start = () => {
+    const listeners = new Set<(event: object) => void>()
+    const map = {
+      getBounds: () => ({
+        contains: ([lng, lat]: [number, number]) => Math.abs(lng) < 0.5 && Math.abs(lat) < 0.5,
+      }),
+      on: (_: string, listener: (event: object) => void) => void listeners.add(listener),
+      off: (_: string, listener: (event: object) => void) => void listeners.delete(listener),
+    }
+    const fleet = createFleet()
+    const arrive = (lng: number, lat: number) => {
+      const columns = Object.fromEntries(NUMERIC.map(name => [name, Float64Array.of(0)]))
+      const at = { ...columns, lng: Float64Array.of(lng), lat: Float64Array.of(lat) }
+      fleet.update({ ids: [`${lng} ${lat}`], names: ['Van'], columns: at } as never, 0)
+    }
+    arrive(0, 0)
+    const showAll = vi.fn()
+    fitWhileArriving(map as never, fleet, fleet.size, showAll)
+    const touch = (event: object) => {
+      for (const listener of [...listeners]) listener(event)
+    }
+    return { arrive, showAll, touch }
+  }
+
+  it('grows with each subject out of it, until somebody moves the map', () => {
+    const { arrive, showAll, touch } = start()
+    arrive(0.1, 0.1)
+    expect(showAll).toHaveBeenCalledTimes(0)
+    arrive(3, 0)
+    // Its own moves are no touch.
+    touch({})
+    arrive(4, 0)
+    expect(showAll).toHaveBeenCalledTimes(2)
+    touch({ originalEvent: {} })
+    arrive(5, 0)
+    expect(showAll).toHaveBeenCalledTimes(2)
+  })
+
+  it('stays when no subject has come for half a minute, and two minutes after it at the latest', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    const quiet = start()
+    vi.advanceTimersByTime(31_000)
+    quiet.arrive(3, 0)
+    expect(quiet.showAll).toHaveBeenCalledTimes(0)
+    const long = start()
+    for (let lng = 1; lng <= 8; lng++) {
+      vi.advanceTimersByTime(20_000)
+      long.arrive(lng, 0)
+    }
+    expect(long.showAll).toHaveBeenCalledTimes(6)
+  })
+
+  it('shows the second vehicle of an organization as well', async () => {
+    const send = async (name: string, lat: number, lng: number) => {
+      const points = [{ lat, lng, timestamp: new Date().toISOString() }]
+      const { key } = await createDevice(owner, name)
+      await createClient(server, key).post('/location-history/bulk', { points })
+    }
+    const page = await screens.open(server.url, { as: owner })
+    const scale = page.locator('.maplibregl-ctrl-scale')
+    await page.locator('.welcome').waitFor()
+    await send('Van 1', 52.5, 13.4)
+    await until('the first vehicle is close', async () => /^\d+\sm$/.test(await scale.innerText()))
+    await send('Van 2', 52.6, 13.6)
+    await until('both are in view', async () => /^\d+\skm$/.test(await scale.innerText()))
   })
 })
 
@@ -72,8 +150,14 @@ describe('A view that somebody chose', () => {
       return readView(new URL(page.url()).hash)?.center ?? [0, 0]
     }
     const closer = page.getByRole('button', { name: 'Zoom in' })
+    // The map has a scale before its buttons work: that of the whole world.
+    const isClose = () =>
+      page
+        .locator('.maplibregl-ctrl-scale')
+        .getByText(/^\d+\sm$/)
+        .waitFor()
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
-    await page.locator('.maplibregl-ctrl-scale').waitFor()
+    await isClose()
     await closer.click()
     const before = await viewAt(14)
     await closer.click()
@@ -84,7 +168,7 @@ describe('A view that somebody chose', () => {
     await page.waitForURL(url => url.search.includes('search=van') && readView(url.hash)?.zoom === 15)
     await page.reload()
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
-    await page.locator('.maplibregl-ctrl-scale').waitFor()
+    await isClose()
     await closer.click()
     await viewAt(16)
   })

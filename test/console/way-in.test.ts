@@ -52,12 +52,6 @@ describe('Signing in to the console', () => {
     expect(new URL(page.url()).pathname).toBe('/links')
   })
 
-  it('leads to our own pages only, whatever the address says', async () => {
-    const [page] = await openAs('/sign-in?next=//elsewhere.example/')
-    await page.getByRole('heading', { name: 'Live map' }).waitFor()
-    expect(new URL(page.url()).origin).toBe(server.url)
-  })
-
   it('leads back to the same page after a session has ended elsewhere', async () => {
     const [page, client] = await openAs('/?state=idle&sort=speed', MAY_BE_REFUSED)
     await isLive(page)
@@ -126,32 +120,32 @@ describe('Signing in to the console', () => {
     expect(await page.locator('[role=dialog]').count()).toBe(0)
   })
 
-  it('switches the organization everywhere, also the live socket and other tabs', async () => {
+  it('switches the organization of one tab, also its live socket, and leaves the others alone', async () => {
     const [page, client] = await openAs('/?state=idle', MAY_BE_REFUSED)
     await isLive(page)
     const other = await page.context().newPage()
     await other.goto(server.url)
     await page.getByRole('button', { name: /My organization/ }).click()
     await page.getByRole('menuitemradio', { name: /Southwind/ }).click()
-    for (const tab of [page, other]) {
-      await tab.getByRole('button', { name: /Southwind/ }).waitFor()
-      await isLive(tab)
-    }
-    expect((await client.get('/user')).status).toBe(401)
+    await page.getByRole('button', { name: /Southwind/ }).waitFor()
+    await isLive(page)
+    await isLive(other)
+    expect(await other.getByRole('button', { name: /My organization/ }).count()).toBe(1)
+    expect((await client.get('/user')).status).toBe(200)
     expect(new URL(page.url()).search).toBe('')
   })
 
   const type = async (page: Page, text: string) => {
     await page.keyboard.press('Control+k')
-    await page.getByRole('textbox', { name: 'Search or go to…' }).waitFor()
+    await page.getByRole('combobox', { name: 'Search or go to…' }).waitFor()
     await page.keyboard.type(text)
   }
-  const results = (page: Page) => page.getByRole('menuitem').allInnerTexts()
+  const results = (page: Page) => page.getByRole('option').allInnerTexts()
   /** Enter acts on the entry in front, so the test waits for the right one. */
   const chooseFirst = async (page: Page, name: string) => {
-    await page.locator('[role=menuitem][data-focused]').getByText(name, { exact: true }).waitFor()
+    await page.locator('[role=option][data-focused]').getByText(name, { exact: true }).waitFor()
     await page.keyboard.press('Enter')
-    await page.getByRole('textbox', { name: 'Search or go to…' }).waitFor({ state: 'detached' })
+    await page.getByRole('combobox', { name: 'Search or go to…' }).waitFor({ state: 'detached' })
   }
 
   it('opens everything by a few letters: records on the server, pages, and actions', async () => {
@@ -168,7 +162,7 @@ describe('Signing in to the console', () => {
 
     await type(page, name.toLowerCase())
     await chooseFirst(page, name)
-    await page.getByRole('dialog', { name }).waitFor()
+    await page.getByRole('main').getByRole('heading', { name, exact: true }).waitFor()
     await page.waitForURL(url => url.pathname === `/devices/${device.id}`)
     await type(page, 'hub')
     await chooseFirst(page, 'Hubs')
@@ -198,7 +192,7 @@ describe('Signing in to the console', () => {
     await page.getByRole('heading', { name: 'Geräte' }).waitFor()
     await page.getByRole('button', { name: 'Suchen Ctrl K' }).click()
     await page.keyboard.type('engl')
-    await page.getByRole('menuitem', { name: 'Sprache: English' }).click()
+    await page.getByRole('option', { name: 'Sprache: English' }).click()
 
     await type(page, there)
     await chooseFirst(page, `Switch to ${there}`)
@@ -206,7 +200,7 @@ describe('Signing in to the console', () => {
     await isLive(page)
     // Names of one organization are not shown in another.
     await page.getByRole('button', { name: 'Search Ctrl K' }).click()
-    await page.getByRole('menuitem', { name: 'Hubs' }).waitFor()
+    await page.getByRole('option', { name: 'Hubs' }).waitFor()
     expect((await results(page)).join()).not.toContain(name)
     await page.keyboard.press('Escape')
     await type(page, here)
@@ -288,6 +282,9 @@ describe('Signing in to the console', () => {
       await drawing.goto(`${lasting().url}/?fence=new`)
       await drawing.getByRole('textbox', { name: 'Name' }).fill('Half typed')
       await isLive(drawing)
+      // A minute after its fix it would be idle, and three pages have opened since.
+      await send(lasting(), van, { speed: 11 })
+      await panel.getByText('40 km/h').first().waitFor()
       await page.evaluate(() => {
         const { uniform3fv } = WebGL2RenderingContext.prototype
         WebGL2RenderingContext.prototype.uniform3fv = function (place, values, ...more) {
@@ -318,7 +315,7 @@ describe('Signing in to the console', () => {
         .getByRole('status')
         .getByText(/^Offline since \d\d:\d\d/)
         .waitFor()
-      await panel.getByText('36 km/h').first().waitFor()
+      await panel.getByText('40 km/h').first().waitFor()
       const bar = page.getByRole('main').getByText('Showing the last known state.')
       await bar.waitFor()
       await isGrey(true)
@@ -345,7 +342,7 @@ describe('Signing in to the console', () => {
 
   it('does not lose input by a key or by a click beside it', async () => {
     const page = await screens.open(`${server.url}/hubs/new`, { as: await signIn(server) })
-    const address = page.getByRole('dialog').getByLabel('Address', { exact: true })
+    const address = page.getByRole('combobox', { name: 'Address' })
     await address.fill('Harbour 5')
     for (const leave of [() => page.keyboard.press('Escape'), () => page.mouse.click(5, 5)]) {
       await leave()
@@ -387,7 +384,7 @@ describe('Signing in to the console', () => {
     await inside.keyboard.press('Escape')
     await inside.setViewportSize({ width: 390, height: 844 })
     await type(inside, 'de')
-    await inside.getByRole('menuitem', { name: 'Devices' }).waitFor()
+    await inside.getByRole('option', { name: 'Devices' }).waitFor()
     expect(await findBarriersInThemes(inside)).toEqual([])
     expect(await inside.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
   })

@@ -76,7 +76,8 @@ describe.skipIf(missing)(`A connection to PostgreSQL${missing ? ` (${missing})` 
     const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
     await copy()
     const before = timers()
-    for (let n = 0; n < 20; n++) await copy()
-    expect(timers() - before).toBeLessThan(5)
+    for (let n = 0; n < 60; n++) await copy()
+    // The server that other files keep open in this process has timers too.
+    expect(timers() - before).toBeLessThan(30)
   })
 })

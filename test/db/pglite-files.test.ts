@@ -1,9 +1,8 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { openDatabase } from '../../db/client.ts'
 import { DurableFiles } from '../../db/drivers/pglite-files.ts'
 
 /**
@@ -16,9 +15,10 @@ describe('The files of the embedded database', () => {
   })
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it('are changed by the operations that are known, and by no other', async () => {
+  it('are opened with an empty lock file of PostgreSQL, as a power cut leaves one, and changed by the operations that are known alone', async () => {
     const directory = join(folder, 'operations')
     cpSync(inject('pgliteTemplate'), directory, { recursive: true })
+    writeFileSync(join(directory, 'postmaster.pid'), '')
     const db = await PGlite.create({ fs: new DurableFiles(directory) })
     const { NODEFS } = db.Module.FS.filesystems as unknown as { NODEFS: { [name: string]: object } }
     const reading = ['getattr', 'lookup', 'readdir', 'readlink', 'statfs']
@@ -40,24 +40,5 @@ describe('The files of the embedded database', () => {
       { name: 'wal_level', setting: 'replica' },
     ])
     await db.close()
-  })
-
-  it('are opened with an empty lock file of PostgreSQL, as a power cut leaves one', async () => {
-    const directory = join(folder, 'empty-lock')
-    cpSync(inject('pgliteTemplate'), directory, { recursive: true })
-    writeFileSync(join(directory, 'postmaster.pid'), '')
-    const db = await openDatabase({ directory, onError: () => {} })
-    expect(await db.system.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
-    await db.close()
-  })
-
-  it('are made again where a first start was cut off', async () => {
-    const directory = join(folder, 'first', 'postgres')
-    mkdirSync(`${directory}.draft/global`, { recursive: true })
-    writeFileSync(`${directory}.draft/PG_VERSION`, '')
-    const db = await openDatabase({ directory, onError: () => {} })
-    expect(await db.system.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
-    await db.close()
-    expect(existsSync(`${directory}.draft`)).toBe(false)
   })
 })

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -18,11 +27,13 @@ describe('The database that an empty directory begins from', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  it('has every migration and holds nobody, and its times are those of its first start', async () => {
+  it('has every migration and holds nobody, and its times are those of its first start, also after one that was cut off', async () => {
     const directory = join(folder, 'postgres')
+    mkdirSync(`${directory}.draft/global`, { recursive: true })
+    writeFileSync(`${directory}.draft/PG_VERSION`, '')
     const before = Date.now()
     const db = await openDatabase({ directory, onError: () => {} })
-    expect(await migrate(db.driver)).toEqual({ applied: [] })
+    expect(await migrate(db.driver)).toEqual({ applied: [], ahead: [] })
     const tables = await db.system.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class
        WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY relname`,
@@ -40,6 +51,7 @@ describe('The database that an empty directory begins from', () => {
     expect(times?.first).toBeGreaterThanOrEqual(before)
     expect(times?.last).toBeLessThanOrEqual(Date.now())
     await db.close()
+    expect(existsSync(`${directory}.draft`)).toBe(false)
     // Only the owner may read the people's data.
     expect(statSync(directory).mode & 0o777).toBe(0o700)
     expect(statSync(join(directory, 'global/pg_control')).mode & 0o777).toBe(0o600)

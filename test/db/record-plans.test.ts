@@ -79,7 +79,8 @@ describe('A batch of an import reads its own records alone, where the statistics
 
   const values = Array.from({ length: ASKED }, (_, n) => String(n + 1))
   const type = { _id: dataTypeId, fields }
-  const find = (tx: Queryable) => findRecordsByKey(tx, organizationId, dataTypeId, field('id'), values)
+  const find = (tx: Queryable) =>
+    findRecordsByKey(tx, organizationId, dataTypeId, field('id'), values, { hold: '', maxBytes: 2 ** 30 })
 
   it.each<[string, (tx: Queryable) => Promise<unknown>]>([
     ['that it finds', async tx => expect((await find(tx)).size).toBe(ASKED)],
@@ -87,7 +88,8 @@ describe('A batch of an import reads its own records alone, where the statistics
       'that it holds',
       async tx => {
         const held = await findRecordsByKey(
-          ...([tx, organizationId, dataTypeId, field('id'), values, 'FOR UPDATE OF d'] as const),
+          ...([tx, organizationId, dataTypeId, field('id'), values] as const),
+          { hold: 'FOR UPDATE OF d', maxBytes: 2 ** 30 },
         )
         expect([...held.keys()].sort()).toEqual([...values].sort())
       },
@@ -113,12 +115,26 @@ describe('A batch of an import reads its own records alone, where the statistics
 
   it('that it changes, with their unique values', async () => {
     const found = await find(db.system)
-    const changes = [...found.values()].map(({ _id, data }) => ({
-      ...{ _id, before: data, data: { ...data, other: `new ${data.other}` } },
-    }))
+    const changes = [...found.values()]
+      .filter(one => one !== null)
+      .map(({ _id, data }) => ({ _id, before: data, data: { ...data, other: `new ${data.other}` } }))
     const read = await countRead(async tx => {
       expect(await updateRecords(tx, organizationId, type, changes)).toEqual([])
     })
     expect(read).toBeLessThan(READ_FOR_EACH * ASKED)
+  })
+
+  it('and no more of their text than it may', async () => {
+    await db.system.query(`UPDATE data_records SET search = repeat('x', 1000) WHERE organization_id = $1`, [
+      organizationId,
+    ])
+    const read = async (maxBytes: number) => {
+      const given = [db.system, organizationId, dataTypeId, field('id'), values] as const
+      const found = await findRecordsByKey(...given, { hold: '', maxBytes })
+      expect(found.size).toBe(ASKED)
+      return values.filter(value => found.get(value))
+    }
+    expect(await read(10_000)).toEqual(values.slice(0, 10))
+    expect(await read(10)).toEqual(values.slice(0, 1))
   })
 })

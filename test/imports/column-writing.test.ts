@@ -81,8 +81,8 @@ describe('A text that can be read in two ways', () => {
     ['where the rest says so before it', ['12.5', '1.234'], [12.5, 1.234]],
     [
       'where the rest says so far behind it',
-      ['1.234', ...Array(5_000).fill('7'), '0.5'],
-      [1.234, ...Array(5_000).fill(7), 0.5],
+      ['1.234', ...Array(1_500).fill('7'), '0.5'],
+      [1.234, ...Array(1_500).fill(7), 0.5],
     ],
     ['where the rest groups by the other sign', ['1.234', '1,234,567'], [1.234, 1_234_567]],
     ['where the rest is in other brackets', ['(1.234 €)', '12.50 EUR', '-3'], [-1.234, 12.5, -3]],
@@ -244,6 +244,6 @@ describe('A text that can be read in two ways', () => {
           }
         },
       ),
-      { numRuns: 50 },
+      { numRuns: 25 },
     ))
 })

@@ -8,12 +8,13 @@ describe('A date with words', () => {
     ...['bg', 'cs', 'de', 'en-GB', 'es', 'fi', 'fr', 'he', 'hr', 'it', 'lt', 'nl', 'pl', 'pt', 'ro', 'ru'],
     ...['sk', 'sl', 'sr', 'sv', 'uk', 'vi'],
   ])('is the day that a spreadsheet in %s shows', language => {
-    for (const dateStyle of ['medium', 'long', 'full'] as const) {
-      const format = new Intl.DateTimeFormat(language, { dateStyle, timeZone: 'UTC' })
+    const style = dateStyle(language, 'UTC')
+    for (const length of ['medium', 'long', 'full'] as const) {
+      const format = new Intl.DateTimeFormat(language, { dateStyle: length, timeZone: 'UTC' })
       for (let month = 0; month < 12; month++) {
         const day = new Date(Date.UTC(2026, month, 1 + 2 * month))
         for (const text of [format.format(day), format.format(day).normalize('NFD')]) {
-          expect([text, read(text, language)]).toEqual([
+          expect([text, readTime(text, style)]).toEqual([
             text,
             { local: `${day.toISOString().slice(0, 10)}T00:00:00.000` },
           ])

@@ -12,6 +12,8 @@ import { openFile } from '../../src/resources/imports/read-file.ts'
 import type { Cell, Source } from '../../src/sheets/cell.ts'
 import { openSource, readHeadings } from '../../src/sheets/open-source.ts'
 import { cellOf, sheetText } from '../../src/sheets/writers/cell-values.ts'
+import { heldBytes } from '../support/held-bytes.ts'
+import { until } from '../support/wait.ts'
 import { makeWorkbook } from '../support/workbooks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-files-'))
@@ -84,20 +86,25 @@ describe('A table of CSV', () => {
         const found = await read('csv', `${HEADINGS.join(',')}${first}${text}`)
         expect(found.rows.slice(1)).toEqual(rows.map(([cells]) => cells.map(cell => cell || null)))
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
   it('has no extra row if a line ends at the edge of a read', async () => {
-    const lines = Array.from({ length: 40_000 }, (_, at) => `${at},${'x'.repeat(at % 7)},z`)
-    for (const lead of ['', '1', '12']) {
-      const text = [HEADINGS.join(','), lead, ...lines].map(
-        (line, at) => `${line}${at % 3 === 0 ? '\r\n' : at % 3 === 1 ? '\n' : '\r'}`,
-      )
-      const { rows } = await read('csv', text.join(''))
+    // A read ends at 65,536 bytes. Every place in some lines of each kind is there once.
+    const READ_BYTES = 65_536
+    const lines = Array.from({ length: 60 }, (_, at) => `${at},${'x'.repeat(at % 7)},z`)
+    let apart = 0
+    for (let lead = 0; lead < 48; lead++) {
+      const text = [HEADINGS.join(','), 'x'.repeat(READ_BYTES - 300 + lead), ...lines]
+        .map((line, at) => `${line}${at % 3 === 0 ? '\r\n' : at % 3 === 1 ? '\n' : '\r'}`)
+        .join('')
+      if (text.slice(READ_BYTES - 1, READ_BYTES + 1) === '\r\n') apart++
+      const { rows } = await read('csv', text)
       expect(rows).toHaveLength(lines.length + 2)
       expect(rows.slice(2).every(cells => cells.length === 3 && cells[2] === 'z')).toBe(true)
     }
+    expect(apart).toBeGreaterThan(0)
   })
 })
 
@@ -113,7 +120,7 @@ describe('The header of a workbook', () => {
   }
 
   it('may stand below rows whose texts are blank', async () => {
-    for (const blanks of [0, 1, 9])
+    for (const blanks of [0, 9])
       expect(await headingsOf(blanks)).toEqual({ row: blanks + 1, headings: ['Name'] })
     await expect(headingsOf(10)).rejects.toThrow('The first 10 rows name no columns.')
   })
@@ -127,14 +134,13 @@ describe('A number that is exported', () => {
       dataTypeId: null,
     }
     const whole = fc.bigInt({ min: -(10n ** 22n), max: 10n ** 22n }).map(Number)
+    const styles = ['en', 'de', 'fr'].map(language => styleOf({ language, timeZone: 'UTC', currency: 'EUR' }))
     fc.assert(
-      fc.property(fc.oneof(whole, fc.integer()), fc.constantFrom('en', 'de', 'fr'), (value, language) => {
+      fc.property(fc.oneof(whole, fc.integer()), fc.constantFrom(...styles), (value, style) => {
         const made = cell(value + 0)
         const digits = BigInt(value).toString().replace('-', '').length
         expect(made?.type).toBe(digits > 15 ? 'text' : 'number')
-        expect(
-          convert(field, made?.value ?? null, styleOf({ language, timeZone: 'UTC', currency: 'EUR' })),
-        ).toEqual({ value: value + 0 })
+        expect(convert(field, made?.value ?? null, style)).toEqual({ value: value + 0 })
       }),
     )
   })
@@ -211,7 +217,7 @@ describe('A file of failed rows', () => {
         expect(after.rows.slice(1).map(padded)).toEqual(before.rows.slice(1).map(padded))
         expect(after.source.date1904?.()).toBe(before.source.date1904?.())
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
@@ -226,20 +232,18 @@ describe('A file of failed rows', () => {
         const expected = records.map(one => ({ ...(isObject(one) ? one : { record: one }), error: 'No.' }))
         expect(back).toEqual(expected)
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     )
   })
 
   it('needs of the texts that cells share those of its rows alone', async () => {
     const large = 'x'.repeat(250_000)
-    const shared = ['one', ...Array.from({ length: 200 }, (_, at) => `${at} ${large}`), 'two', 'last']
+    const shared = ['one', ...Array.from({ length: 120 }, (_, at) => `${at} ${large}`), 'two', 'last']
     const row = (...indices: number[]) =>
       `<row>${indices.map(index => `<c t="s"><v>${index}</v></c>`).join('')}</row>`
-    const many = Array.from({ length: 100 }, (_, at) => row(at + 101, 202))
-    const file = makeWorkbook({ shared, rows: [row(0, 201), ...many, row(202, 51), row(202, 0)].join('') })
-    const held = () => process.memoryUsage().arrayBuffers
-    const before = held()
-    let most = 0
+    const many = Array.from({ length: 60 }, (_, at) => row(at + 61, 122))
+    const file = makeWorkbook({ shared, rows: [row(0, 121), ...many, row(122, 51), row(122, 0)].join('') })
+    const before = heldBytes()
     const to = new PassThrough()
     const whole = buffer(to)
     const path = keep(file)
@@ -247,8 +251,9 @@ describe('A file of failed rows', () => {
       path,
       { format: 'xlsx', mapping: { a: 'one', b: 'two' }, countsSep: false },
       async after => {
-        most = Math.max(most, held() - before)
-        return after < 102 ? [{ row: 102, errors: '[{"field":null,"value":null,"message":"No."}]' }] : []
+        // All of them together are 30 MB. Another thread frees collected buffers some time later.
+        await until('few of them are held', () => heldBytes() - before < 20 * 1024 * 1024)
+        return after < 62 ? [{ row: 62, errors: '[{"field":null,"value":null,"message":"No."}]' }] : []
       },
       to,
     )
@@ -257,8 +262,6 @@ describe('A file of failed rows', () => {
       ['one', 'two', 'Import error'],
       ['last', `50 ${large}`, 'No.'],
     ])
-    // All of them together are 50 MB.
-    expect(most).toBeLessThan(25 * 1024 * 1024)
   })
 
   it('of CSV with a line that says its delimiter has it again where nothing else says it', async () => {
@@ -294,7 +297,7 @@ describe('A file of failed rows', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
   })
 
@@ -330,7 +333,7 @@ it('A file gives signs of life while the row to go on with is looked for', async
   let signs = 0
   const file = openFile(
     {
-      path: keep(`A\n${'x\n'.repeat(35_000)}`),
+      path: keep(`A\n${'x\n'.repeat(25_000)}`),
       ...{
         format: 'csv',
         dataTypeId: crypto.randomUUID(),
@@ -338,11 +341,11 @@ it('A file gives signs of life while the row to go on with is looked for', async
         primaryKey: null,
         mapping: { a: 'A' },
       },
-      ...{ language: 'en', timeZone: 'UTC', currency: 'EUR', after: 34_000 },
+      ...{ language: 'en', timeZone: 'UTC', currency: 'EUR', after: 24_000 },
     },
     () => signs++,
   )
-  expect((await file.rows.next()).value).toMatchObject({ row: 34_001 })
-  expect(signs).toBe(3)
+  expect((await file.rows.next()).value).toMatchObject({ row: 24_001 })
+  expect(signs).toBe(2)
   file.close()
 })

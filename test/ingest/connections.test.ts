@@ -106,6 +106,17 @@ describe('The connections of a process', () => {
     expect(isClosed(own[1])).toBe(false)
   })
 
+  it('of a client that a proxy names are limited as if it had come itself', async () => {
+    const own: Socket[] = []
+    for (let n = 0; n <= MAX / 2; n++) {
+      own.push(...(await open(PROXY)))
+      expect(connections.move(lastAccepted(), '198.51.100.7')).toBe(true)
+    }
+    await until('its oldest is closed', () => isClosed(own[0]))
+    expect(own.filter(isClosed)).toHaveLength(1)
+    expect(connections.size).toBe(MAX / 2)
+  })
+
   it('make room after a request that was answered before its body was there', async () => {
     const held = createConnections({ max: 1, isProxy: () => true })
     let hasEnded = false
@@ -151,7 +162,10 @@ describe('The connections of a process', () => {
             // Without a handle the socket is closed at once, as a real one is.
             const socket = new Socket()
             Object.defineProperty(socket, 'remoteAddress', { value: `address ${address}` })
-            if (held.enter(socket)) open.add(socket)
+            const isIn = held.enter(socket)
+            // A proxy names its client.
+            if (isIn && (address > 0 || which % 2 === 0 || held.move(socket, `address ${which % 5}`)))
+              open.add(socket)
           } else if (chosen && does === 'work') {
             if (!working.has(chosen)) held.work(chosen)
             working.add(chosen)

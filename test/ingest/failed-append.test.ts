@@ -9,10 +9,12 @@ import { createTokens } from '../../ingest/identity/tokens.ts'
 import { createWatcher, type Watcher } from '../../ingest/identity/watcher.ts'
 import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
+import { createTenants } from '../../ingest/mqtt/tenants.ts'
 import { createProfiles } from '../../ingest/profiles/profiles.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
+import { until } from '../support/wait.ts'
 import { connectPacket, openRaw, publishPacket } from './raw.ts'
 
 let database: TestDatabase
@@ -29,10 +31,11 @@ beforeAll(async () => {
   log = createProcessLog({ partitions: 1, start: new Map(), onError: () => {} })
   watcher = createWatcher({ db, onError: () => {} })
   const metrics = createIngestMetrics(new Registry())
-  intake = createIntake({ db, log, metrics, lastSeen: { see() {} }, onError() {} })
+  intake = createIntake({ db, log, metrics, lastSeen: { see() {} }, traces: { note() {} }, onError() {} })
   server = await openMqttServer({
     watcher,
     scheduler: createScheduler(),
+    tenants: createTenants(),
     db,
     log,
     tokens: createTokens('a secret of thirty-two characters'),
@@ -40,6 +43,7 @@ beforeAll(async () => {
     intake,
     profiles: createProfiles({ db, onError: () => {} }),
     lastSeen: { see() {} },
+    traces: { note() {}, refuse() {} },
     host: '127.0.0.1',
     port: 0,
     sockets: createConnections({ max: 1_000, isProxy: () => false }),
@@ -71,8 +75,8 @@ it('A connection whose message the log does not keep is closed without an acknow
   await client.next('connack')
   const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: Date.now() - 1000 })
   client.send(publishPacket({ topic: `devices/${id}/location`, payload }))
-  await new Promise(resolve => setTimeout(resolve, 50))
   // No process stores, so the append waits until the log closes.
+  await until('the message waits', () => log.waiting.entries === 1)
   await log.close()
   await client.closed
   expect(client.heard).toEqual(['connack 0'])

@@ -12,6 +12,7 @@ import { createIngestMetrics } from '../../ingest/metrics.ts'
 import { AckQueue } from '../../ingest/mqtt/ack-queue.ts'
 import * as limits from '../../ingest/mqtt/limits.ts'
 import { type MqttServer, openMqttServer } from '../../ingest/mqtt/server.ts'
+import { createTenants } from '../../ingest/mqtt/tenants.ts'
 import { createProfiles } from '../../ingest/profiles/profiles.ts'
 import type { Log } from '../../stream/log.ts'
 import { createProcessLog } from '../../stream/process-log.ts'
@@ -37,7 +38,7 @@ describe('While nothing is stored', () => {
     log = createProcessLog({ partitions: 1, start: new Map(), onError: () => {} })
     watcher = createWatcher({ db, onError: () => {} })
     const metrics = createIngestMetrics(new Registry())
-    intake = createIntake({ db, log, metrics, lastSeen: { see() {} }, onError() {} })
+    intake = createIntake({ db, log, metrics, lastSeen: { see() {} }, traces: { note() {} }, onError() {} })
     server = await openMqttServer({
       watcher: {
         ...watcher,
@@ -47,6 +48,7 @@ describe('While nothing is stored', () => {
         },
       },
       scheduler: createScheduler(),
+      tenants: createTenants(),
       db,
       log,
       tokens: createTokens('a secret of thirty-two characters'),
@@ -54,6 +56,7 @@ describe('While nothing is stored', () => {
       intake,
       profiles: createProfiles({ db, onError: () => {} }),
       lastSeen: { see() {} },
+      traces: { note() {}, refuse() {} },
       host: '127.0.0.1',
       port: 0,
       sockets: createConnections({ max: 1_000, isProxy: () => false }),
@@ -112,6 +115,7 @@ describe('While nothing is stored', () => {
     } as const
     const readings: string[] = []
     const heard: string[] = []
+    await db.hearChanges()
     const stop = db.onChange(event => {
       // Events about the devices themselves may still arrive.
       if (event.kind === 'device' && event.organizationId === organizationId) heard.push(event.deviceId)

@@ -1,31 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import * as limits from '../../ingest/mqtt/limits.ts'
 import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { createTestDatabase, usualKind } from '../support/database.ts'
+import { useServer } from '../support/own-server.ts'
+import { openServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { connectPacket, openRaw, PINGREQ, publishPacket, type RawClient, subscribePacket } from './raw.ts'
 
 type Options = Partial<Parameters<typeof connectPacket>[0]>
 
 describe('The limits of the MQTT server', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server } = useServer()
   let owner: Client
   let device: TestDevice
   let names = 0
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    server = await startServer(database)
     owner = await signIn(server)
     device = await createDevice(owner)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
   })
 
   const hello = (options: Options = {}, of = device) =>
@@ -125,7 +119,7 @@ describe('The limits of the MQTT server', () => {
 
   it.concurrent('connections beyond so many a second wait, and are accepted', async () => {
     const own = await createTestDatabase(usualKind())
-    const slow = await startServer(own, { MQTT_CONNECTIONS_PER_SECOND: '20' })
+    const slow = await openServer(own, { MQTT_CONNECTIONS_PER_SECOND: '20' })
     const mine = await createDevice(await signIn(slow))
     const begun = performance.now()
     const clients = await Promise.all(

@@ -1,28 +1,15 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type Client, createDevice, readHistory, signIn } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { describe, expect, inject, it } from 'vitest'
+import { createDevice, readHistory } from '../support/client.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { openServer, type Server } from '../support/server.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until, untilTold } from '../support/wait.ts'
 
 const run = promisify(execFile)
 
 describe('A device over MQTT', () => {
-  let database: TestDatabase
-  let server: Server
-  let owner: Client
-
-  beforeAll(async () => {
-    database = await createTestDatabase('pglite')
-    server = await openServer(database)
-    owner = await signIn(server)
-  })
-  afterAll(async () => {
-    await server.stop()
-    await database.remove()
-  })
+  const { server, owner } = useOrganization()
 
   it.each([0, 1, 2] as const)('publishes with QoS %d, and the point is in the history', async qos => {
     const device = await createDevice(owner)

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Mosquitto, startMosquitto } from '../services/mosquitto.ts'
 import type { Service } from '../services/services.ts'
-import { createDevice, signIn, type TestDevice } from '../support/client.ts'
-import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
-import { openServer, type Server } from '../support/server.ts'
+import { createDevice, type TestDevice } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { CASES } from './protocol-cases.ts'
 import { openRaw } from './raw.ts'
 
@@ -12,20 +11,16 @@ import { openRaw } from './raw.ts'
  * gives the reason.
  */
 describe('The protocol', () => {
-  let database: TestDatabase
-  let server: Server
+  const { server, owner } = useOrganization()
   let mosquitto: Service<Mosquitto>
   let device: TestDevice
 
   beforeAll(async () => {
-    database = await createTestDatabase(usualKind())
-    ;[server, mosquitto] = await Promise.all([openServer(database), startMosquitto()])
-    device = await createDevice(await signIn(server))
+    mosquitto = await startMosquitto()
+    device = await createDevice(owner)
   })
   afterAll(async () => {
-    await server.stop()
     if (mosquitto.available) await mosquitto.stop()
-    await database.remove()
   })
 
   it.each(CASES.map(one => [one.rule, one.name, one] as const))('%s: %s', async (_rule, _name, one) => {

@@ -2,9 +2,8 @@ import fc from 'fast-check'
 import mqttPacket, { type Packet } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { endOfPacket, type Publish, readPublish } from '../../ingest/mqtt/publishes.ts'
-import { createDevice, readHistory, signIn } from '../support/client.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { openServer } from '../support/server.ts'
+import { createDevice, readHistory } from '../support/client.ts'
+import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { openRaw } from './raw.ts'
 
@@ -68,6 +67,8 @@ const toPublish = ({ length, qos, topic, payload, messageId }: mqttPacket.IPubli
 })
 
 describe('Publishes that are read straight from a chunk', () => {
+  const { server, owner } = useOrganization()
+
   it('are those at its beginning to the topic, as the parser reads them; the rest is left to it', () => {
     fc.assert(
       fc.property(fc.array(packet, { maxLength: 12 }), fc.nat(), (packets, cut) => {
@@ -131,9 +132,6 @@ describe('Publishes that are read straight from a chunk', () => {
   })
 
   it('and the packets between them are answered in order, in whatever pieces they come', async () => {
-    const database = await createTestDatabase('pglite')
-    const server = await openServer(database)
-    const owner = await signIn(server)
     const device = await createDevice(owner)
     const client = openRaw(server.mqttPort)
     client.send(
@@ -182,7 +180,5 @@ describe('Publishes that are read straight from a chunk', () => {
     const history = await readHistory(owner, device.id)
     expect(history.map(({ lng }) => lng)).toEqual(Array.from({ length: count }, (_, n) => (n + 1) / 1_000))
     client.end()
-    await server.stop()
-    await database.remove()
   })
 })

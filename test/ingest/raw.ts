@@ -85,7 +85,7 @@ export function speak(stream: Duplex): RawClient {
     },
     async answers(count) {
       const come = () => over || packets.length >= count
-      await until('that many', come, 15_000).catch(() => {})
+      await until('that many', come, 120_000).catch(() => {})
       this.send(PINGREQ)
       await until('an end', () => over || heard.includes('pingresp'), 15_000).catch(() => {})
       return [...heard.filter(text => !/^(pingresp|publish )/.test(text)), over ? 'closed' : 'open']

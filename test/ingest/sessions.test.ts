@@ -6,7 +6,7 @@ import { type Client, createDevice, readHistory, signIn, type TestDevice } from 
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { openServer, type Server } from '../support/server.ts'
-import { pause, until } from '../support/wait.ts'
+import { until } from '../support/wait.ts'
 import {
   connectPacket,
   DISCONNECT,
@@ -203,11 +203,14 @@ describe('A session', () => {
     await leave(await open(device, kept))
     const { body } = await owner.post(`/device/${device.id}/rotate-key`)
     const rotated = { ...device, key: body.data.key }
-    expect((await open(rotated, { ...kept, clientId: 'open' })).heard).toEqual(['connack 0'])
-    expect((await open(rotated, kept)).heard).toEqual(['connack 0 present'])
+    const other = await open(rotated, { ...kept, clientId: 'open' })
+    expect(other.heard).toEqual(['connack 0'])
+    const back = await open(rotated, kept)
+    expect(back.heard).toEqual(['connack 0 present'])
     await owner.delete(`/device/${device.id}`)
-    await pause(500)
-    expect(await metric('fieldline_mqtt_sessions_away')).toBe(away)
+    // Without the device's end their sessions would be away now.
+    await Promise.all([other.closed, back.closed])
+    await until('none of them waits', async () => (await metric('fieldline_mqtt_sessions_away')) === away)
   })
 
   it('hears why the will of another was rejected', async () => {

@@ -20,7 +20,7 @@ import {
 /** The maximum processor time for which one message or chunk may hold the event loop. */
 const MAX_HELD_MS = 250
 /** Points of another tenant that are acknowledged during an attack. */
-const POINTS_BESIDE = 60
+const POINTS_BESIDE = 30
 const PACKET = 256 * 1024 - 200
 const ATTACKERS = 5
 const PATIENCE_MS = 30_000
@@ -67,20 +67,21 @@ describe('Whatever one tenant sends', () => {
 
   /** Fails if an attack holds the event loop, or keeps another tenant's points from being acknowledged. */
   async function attack(work: (beside: () => Promise<void>) => Promise<unknown>): Promise<void> {
-    const held = await heldMs(() => work(publishBeside))
+    const held = await heldMs(MAX_HELD_MS, () => work(publishBeside))
     if (process.env.STALLS) console.log({ held })
     expect(held, 'milliseconds of processor between two turns').toBeLessThan(MAX_HELD_MS)
   }
 
   const zeros = `[${Array(1000).fill(0)}]`
+  // Of each attacker two chunks of 64 KB or more, and more than may wait where that has a bound.
   it.each<[string, () => Buffer]>([
-    ['100,000 PINGREQs', () => times(100_000, PINGREQ)],
-    ['50,000 PUBRELs', () => times(50_000, packet(0x62, [0, 1]))],
-    ['50,000 PUBRECs', () => times(50_000, packet(0x50, [0, 1]))],
-    ['10,000 SUBSCRIBEs', () => times(10_000, subscribePacket([[`devices/${attacker.id}/#`, 0]]))],
-    ['10,000 UNSUBSCRIBEs', () => times(10_000, unsubscribePacket([`devices/${attacker.id}/#`]))],
-    ['SUBSCRIBEs of 2,000 filters', () => times(100, subscribePacket(filters(2_000).map(name => [name, 0])))],
-    ['UNSUBSCRIBEs of 2,000 filters', () => times(100, unsubscribePacket(filters(2_000)))],
+    ['70,000 PINGREQs', () => times(70_000, PINGREQ)],
+    ['35,000 PUBRELs', () => times(35_000, packet(0x62, [0, 1]))],
+    ['35,000 PUBRECs', () => times(35_000, packet(0x50, [0, 1]))],
+    ['2,500 SUBSCRIBEs', () => times(2_500, subscribePacket([[`devices/${attacker.id}/#`, 0]]))],
+    ['2,500 UNSUBSCRIBEs', () => times(2_500, unsubscribePacket([`devices/${attacker.id}/#`]))],
+    ['SUBSCRIBEs of 2,000 filters', () => times(25, subscribePacket(filters(2_000).map(name => [name, 0])))],
+    ['UNSUBSCRIBEs of 2,000 filters', () => times(25, unsubscribePacket(filters(2_000)))],
     ['20,000 messages of no JSON', () => times(20_000, message('x'))],
     [
       '20,000 messages of QoS 0',
@@ -88,20 +89,20 @@ describe('Whatever one tenant sends', () => {
     ],
     [
       'OwnTracks messages of 130,000 zeros',
-      () => times(20, message(`[${Array(PACKET / 2).fill(0)}]`, 'owntracks/a/b')),
+      () => times(6, message(`[${Array(PACKET / 2).fill(0)}]`, 'owntracks/a/b')),
     ],
-    ['native messages of 130,000 zeros', () => times(20, message(`[${Array(PACKET / 2).fill(0)}]`))],
+    ['native messages of 130,000 zeros', () => times(6, message(`[${Array(PACKET / 2).fill(0)}]`))],
     [
       'messages of 130,000 brackets',
-      () => times(20, message('['.repeat(PACKET / 2) + ']'.repeat(PACKET / 2))),
+      () => times(6, message('['.repeat(PACKET / 2) + ']'.repeat(PACKET / 2))),
     ],
     [
       'points nested 40,000 deep',
       () =>
-        times(20, message(`{"lat":1,"lng":1,"attributes":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`)),
+        times(6, message(`{"lat":1,"lng":1,"attributes":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`)),
     ],
-    ['200 messages of 1,000 wrong points', () => times(200, message(zeros))],
-    ['200 OwnTracks messages of 1,000 wrong points', () => times(200, message(zeros, 'owntracks/a/b'))],
+    ['100 messages of 1,000 wrong points', () => times(100, message(zeros))],
+    ['100 OwnTracks messages of 1,000 wrong points', () => times(100, message(zeros, 'owntracks/a/b'))],
   ])('holds up nobody: %s', async (_name, make) => {
     const bytes = make()
     await attack(async beside => {
@@ -159,7 +160,7 @@ describe('Whatever one tenant sends', () => {
     }
     await attack(async beside => {
       const client = await open(attacker)
-      client.send(times(100, message(zeros)))
+      client.send(times(40, message(zeros)))
       await beside()
       client.end()
     })
@@ -186,26 +187,26 @@ describe('Whatever one tenant sends', () => {
     [
       'subscriptions of 5,000 subjects',
       JSON.stringify({ type: 'subscribe', filter: { subjectIds: ids } }),
-      15,
+      6,
     ],
     ['small subscriptions', '{"type":"subscribe"}', 1_000],
     ['nonsense', 'nonsense', 3_000],
-    ['130,000 zeros', `[${Array(130_000).fill(0)}]`, 15],
-    ['130,000 brackets', '['.repeat(130_000) + ']'.repeat(130_000), 15],
+    ['130,000 zeros', `[${Array(130_000).fill(0)}]`, 6],
+    ['130,000 brackets', '['.repeat(130_000) + ']'.repeat(130_000), 6],
     [
       '10,000 wrong identifiers',
       JSON.stringify({ type: 'subscribe', filter: { subjectIds: Array(10_000).fill(0) } }),
-      100,
+      40,
     ],
     [
       'a filter nested 40,000 deep',
       `{"type":"subscribe","filter":${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}}`,
-      15,
+      6,
     ],
     [
       '20,000 unknown keys',
       `{"type":"subscribe",${Array.from({ length: 20_000 }, (_, n) => `"${n}":0`)}}`,
-      20,
+      6,
     ],
   ])('holds up nobody over 10 live sockets: %s', async (_name, text, count) => {
     await attack(async beside => {

@@ -86,7 +86,7 @@ describe('A connection for trackers', () => {
     expect(one.points + two.points).toBe(100)
     const device = (await owner.get(`/device/${one.deviceId}`)).body.data
     expect(device).toMatchObject({ name: 'ABC-1', hubId })
-    // What comes now is the device's, in any case.
+    // Messages that come now are the device's, in any case.
     await send(connection, traccarFix('abc-1', begin + 200_000), bearer(connection))
     await until('all is in the history', async () => (await readHistory(owner, one.deviceId)).length === 101)
     const lats = (await readHistory(owner, one.deviceId)).map(({ lat }) => lat)
@@ -102,6 +102,43 @@ describe('A connection for trackers', () => {
     expect(await readHistory(owner, device._id)).toHaveLength(1)
     expect((await owner.get(`/device/${device._id}/rejections`)).body.counts).toEqual({ future: 1 })
     expect((await readUnknown(owner, connection)).size).toBe(0)
+  })
+
+  it('shows parameters as they came, whatever they hold, but for what cannot be stored', async () => {
+    const connection = await addConnection(owner, { kind: 'http' })
+    const values = ['\\u0000', '\\ud800', 'a\0b', '"\\"', '\ufffd']
+    for (const value of values)
+      expect(
+        (await send(connection, '{}', bearer(connection), `?x=${encodeURIComponent(value)}`)).status,
+      ).toBe(200)
+    await until(
+      'all are counted',
+      async () => (await readConnection(owner, connection)).counts.messages === values.length,
+    )
+    const { data } = (await owner.get(`/connection/${connection._id}/messages`)).body
+    const shown = data.map(({ query }: { query: { x: string } }) => query.x)
+    expect(new Set(shown)).toEqual(new Set(values.map(value => value.replace('\0', ''))))
+  })
+
+  it('names a device by its reference without what hides or turns letters, and still finds it by all of it', async () => {
+    const connection = await addConnection(owner, { kind: 'http', createDevices: true })
+    const references = ['spoken \u202ebackwards\u2069\n', 'zero\u200bwidth', '\u200b\u2060']
+    for (const reference of references)
+      for (const at of [1_000, 2_000])
+        await send(connection, traccarFix(reference, Date.now() - at), bearer(connection))
+    const devices: { _id: string; name: string; references: string[] }[] = (
+      await owner.get('/devices?limit=500')
+    ).body.data
+    const made = devices.filter(device => references.some(one => device.references.includes(one.trim())))
+    expect(made.map(({ name }) => name).sort()).toEqual([
+      '%E2%80%8B%E2%81%A0',
+      'spoken backwards',
+      'zerowidth',
+    ])
+    for (const { _id, name } of made) {
+      expect((await owner.patch(`/device/${_id}`, { name })).status).toBe(200)
+      expect(await readHistory(owner, _id)).toHaveLength(2)
+    }
   })
 
   it('takes MQTT under its key, acknowledges what is stored, and lets it subscribe to nothing', async () => {

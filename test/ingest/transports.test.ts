@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -32,7 +33,8 @@ describe('MQTT over TLS and WebSocket', () => {
     install('first')
     database = await createTestDatabase(usualKind())
     tlsPort = await freePort()
-    server = await openServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
+    const more = { MQTT_TLS_PORT: `${tlsPort}`, CORS_ORIGINS: 'https://ours.example' }
+    server = await openServer(database, { ...more, ...files })
     owner = await signIn(server)
     device = await createDevice(owner)
   })
@@ -67,6 +69,68 @@ describe('MQTT over TLS and WebSocket', () => {
     const url = `${server.url.replace('http', 'ws')}/mqtt`
     await publishOver(url, 2)
     await publishOver(url, 3, { protocolId: 'MQIsdp', protocolVersion: 3 })
+  })
+
+  it('a device publishes over a WebSocket at /mqtt of the TLS port, and an old one with the subprotocol of MQTT 3.1', async () => {
+    const url = `wss://127.0.0.1:${tlsPort}/mqtt`
+    await publishOver(url, 5, { rejectUnauthorized: false })
+    await publishOver(url, 6, { rejectUnauthorized: false, protocolId: 'MQIsdp', protocolVersion: 3 })
+  })
+
+  it('the TLS port answers any other request with a failure, and closes', async () => {
+    const ask = async (head: string) => {
+      const socket = await handshake()
+      let answer = ''
+      socket.on('data', chunk => {
+        answer += chunk
+      })
+      socket.write(head)
+      await new Promise<void>(done => socket.once('close', () => done()))
+      return [Number(answer.slice(9, 12)), JSON.parse(answer.split('\r\n\r\n')[1] ?? '').code]
+    }
+    const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n'
+    const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
+    const mqttOnly = 'Sec-WebSocket-Protocol: mqtt\r\n'
+    expect(await ask('GET /mqtt HTTP/1.1\r\nHost: x\r\n\r\n')).toEqual([426, 'upgrade-required'])
+    expect(await ask('GET /api/v3/devices HTTP/1.1\r\nHost: x\r\n\r\n')).toEqual([404, 'not-found'])
+    expect(await ask(`GET /api/v3/live HTTP/1.1\r\n${upgrade}${key}${mqttOnly}\r\n`)).toEqual([
+      404,
+      'not-found',
+    ])
+    expect(await ask(`GET /mqtt HTTP/1.1\r\n${upgrade}${key}\r\n`)).toEqual([400, 'invalid-input'])
+    expect(await ask(`GET /mqtt HTTP/1.1\r\n${upgrade}${mqttOnly}\r\n`)).toEqual([400, 'malformed-request'])
+    expect(await ask('GET nonsense\r\n\r\n')).toEqual([400, 'malformed-request'])
+    const long = `GET /mqtt HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`
+    expect(await ask(long)).toEqual([400, 'malformed-request'])
+  })
+
+  it('the TLS port opens a WebSocket for pages of its own host and of CORS_ORIGINS, and for no others', async () => {
+    const open = async (origin: string) => {
+      const socket = new WebSocket(`wss://127.0.0.1:${tlsPort}/mqtt`, ['mqtt'], {
+        ...{ rejectUnauthorized: false, origin },
+      })
+      const result = await Promise.race([
+        once(socket, 'open').then(() => 'open'),
+        once(socket, 'unexpected-response').then(([, answer]) => answer.statusCode),
+      ])
+      socket.on('error', () => {}).terminate()
+      return result
+    }
+    for (const origin of ['https://127.0.0.1', 'https://127.0.0.1:8443', 'https://ours.example'])
+      expect(await open(origin), origin).toBe('open')
+    for (const origin of ['https://evil.example', 'https://127.0.0.1.evil.example', 'null', 'x'])
+      expect(await open(origin), origin).toBe(403)
+  })
+
+  it('a connection over TLS that sends nothing, or half a request, is closed', async () => {
+    await Promise.all(
+      ['', 'G', 'GET /mqtt HTTP/1.1\r\nHost:'].map(async bytes => {
+        const socket = await handshake()
+        socket.on('data', () => {})
+        socket.write(bytes)
+        await new Promise<void>(done => socket.once('close', () => done()))
+      }),
+    )
   })
 
   it('a certificate is read again when it changes; open connections stay', async () => {
@@ -171,7 +235,13 @@ describe('MQTT over TLS and WebSocket', () => {
   })
 
   it('a CONNACK that says no reaches its client over WebSocket and TLS as well', async () => {
-    const streams = [createWebSocketStream(await openSocket(['mqtt'])), await handshake()]
+    const secure = new WebSocket(`wss://127.0.0.1:${tlsPort}/mqtt`, ['mqtt'], { rejectUnauthorized: false })
+    await once(secure, 'open')
+    const streams = [
+      createWebSocketStream(await openSocket(['mqtt'])),
+      createWebSocketStream(secure),
+      await handshake(),
+    ]
     for (const stream of streams) {
       const client = speak(stream)
       client.send(connectPacket({ clientId: 'wrong', username: device.id, password: 'wrong' }))
@@ -180,7 +250,14 @@ describe('MQTT over TLS and WebSocket', () => {
   })
 
   it('a restart closes them all', async () => {
+    const silent = await handshake()
+    silent.on('data', () => {})
     const clients = [
+      await mqtt.connectAsync(`wss://127.0.0.1:${tlsPort}/mqtt`, {
+        ...options,
+        ...credentials(),
+        rejectUnauthorized: false,
+      }),
       await mqtt.connectAsync(`mqtts://127.0.0.1:${tlsPort}`, {
         ...options,
         ...credentials(),
@@ -188,7 +265,9 @@ describe('MQTT over TLS and WebSocket', () => {
       }),
       await mqtt.connectAsync(`${server.url.replace('http', 'ws')}/mqtt`, { ...options, ...credentials() }),
     ]
-    const closed = clients.map(client => new Promise<void>(done => client.once('close', () => done())))
+    const closed = [silent, ...clients].map(
+      client => new Promise<void>(done => client.once('close', () => done())),
+    )
     expect(await server.stop()).toBe(0)
     await Promise.all(closed)
     server = await openServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })

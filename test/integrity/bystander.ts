@@ -4,9 +4,10 @@ import { ended, importFile, upload } from '../support/imports.ts'
 import { addOrganization } from '../support/people.ts'
 import { openScreen } from '../support/screen.ts'
 import { pause } from '../support/wait.ts'
+import { inlineRow, makeWorkbook } from '../support/workbooks.ts'
 
 /**
- * What somebody else notices while one organization sends what costs the server most. The bystander reads its own user
+ * Measures how somebody else is served while one organization sends what costs the server most. The bystander reads its own user
  * every 50 ms; a load may keep it waiting for 250 ms at most, refuse it nothing and close none of its sockets. These are
  * times of a clock, which say nothing on a busy machine: the row without a load says how busy it was. The tests of the same
  * loads measure processor time and turns instead (docs/security.md names them).
@@ -56,6 +57,27 @@ const rowsOf = (count: number) =>
 const addType = (owner: Client, name: string, fields: object[] = [field('code'), field('note')]) =>
   make(owner, '/data-type', { name, fields })
 
+/** 70 KB that unpack to 6 MB: rows whose cells stand right of the last heading, which have to be read all the same. */
+const WORKBOOK = makeWorkbook({
+  rows: `${inlineRow(1, 'code', 'note')}${Array.from({ length: 3_000 }, (_, at) => inlineRow(at + 2, `C${at}`, ...Array<string>(20).fill('x'))).join('')}`,
+})
+
+/** Sends a file for each of the clients at once, and waits until those that were accepted have been imported. */
+async function importTogether(
+  server: { url: string },
+  clients: Client[],
+  file: Buffer | string,
+  dataTypeId: string,
+): Promise<void> {
+  const name = typeof file === 'string' ? 'rows.csv' : 'cells.xlsx'
+  await Promise.all(
+    clients.map(async client => {
+      const { status, body } = await upload(server, client, file, { dataTypeId }, name)
+      if (status === 202) await ended(client, body.data._id)
+    }),
+  )
+}
+
 /** Each prepares itself, and returns what is repeated. */
 const LOADS: { [name: string]: (context: Context) => Promise<() => Promise<unknown>> } = {
   nothing: async () => () => pause(EVERY_MS),
@@ -68,14 +90,17 @@ const LOADS: { [name: string]: (context: Context) => Promise<() => Promise<unkno
     for (let at = 0; at < 40; at++) await addType(owner, `Large ${at}`, fields)
     return () => Promise.all(Array.from({ length: 20 }, () => owner.get('/data?limit=1')))
   },
+  '7 workbooks of many cells': async ({ server, owner }) => {
+    const dataTypeId = await addType(owner, 'Workbook')
+    return () => importTogether(server, Array<Client>(3).fill(owner), WORKBOOK, dataTypeId)
+  },
   '8 a hundred webhooks beside an import': async ({ server, owner }) => {
     const dataTypeId = await addType(owner, 'Told')
     for (let at = 0; at < 100; at++)
       await make(owner, '/webhook', {
-        name: `W${at}`,
         url: 'https://203.0.113.1/',
         events: ['data-source-created'],
-        isActive: true,
+        description: `W${at}`,
       })
     return () => importFile(server, owner, rowsOf(400), { dataTypeId })
   },
@@ -97,13 +122,14 @@ const LOADS: { [name: string]: (context: Context) => Promise<() => Promise<unkno
   },
   '11 imports at once': async ({ server, owner }) => {
     const dataTypeId = await addType(owner, 'At once')
-    return async () => {
-      const sent = await Promise.all(
-        Array.from({ length: 6 }, () => upload(server, owner, rowsOf(2_000), { dataTypeId })),
-      )
-      const begun = sent.filter(({ status }) => status < 300)
-      await Promise.all(begun.map(({ body }) => ended(owner, body.data._id)))
-    }
+    return () => importTogether(server, Array<Client>(6).fill(owner), rowsOf(2_000), dataTypeId)
+  },
+  '11 workbooks in eight organizations of one person': async ({ server }) => {
+    const owners: Client[] = []
+    while (owners.length < 8) owners.push((await addOrganization(server, await signIn(server))).client)
+    const types = await Promise.all(owners.map(one => addType(one, 'Workbook')))
+    return () =>
+      Promise.all(owners.map((one, at) => importTogether(server, [one], WORKBOOK, types[at] as string)))
   },
   '12 a thousand idle connections': async ({ server, signal }) => {
     const sockets: Socket[] = []

@@ -13,8 +13,15 @@ export interface Report {
   invented: number
 }
 
-/** Compares every acknowledged point and its content with the history. */
-export async function checkHistories(client: Client, publishers: readonly Publisher[]): Promise<Report> {
+/**
+ * Compares every acknowledged point and its content with the history. `isExcused` is asked about each one that is missing, whether
+ * it counts as lost.
+ */
+export async function checkHistories(
+  client: Client,
+  publishers: readonly Publisher[],
+  isExcused: (publisher: Publisher, n: number) => boolean = () => false,
+): Promise<Report> {
   const report: Report = { acknowledged: 0, stored: 0, lost: 0, doubled: 0, altered: 0, invented: 0 }
   for (const publisher of publishers) {
     const points = Array.from({ length: publisher.sent }, (_, n) => publisher.pointAt(n))
@@ -33,7 +40,7 @@ export async function checkHistories(client: Client, publishers: readonly Publis
     for (const n of points.keys()) {
       if (publisher.waiting.has(n)) continue
       report.acknowledged++
-      if (!stored.has(n)) report.lost++
+      if (!stored.has(n)) report.lost += isExcused(publisher, n) ? 0 : 1
       else if (doubled.has(n)) report.doubled++
       else if (altered.has(n)) report.altered++
     }

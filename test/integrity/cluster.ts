@@ -13,11 +13,14 @@ const PROCESSES = {
   'the second writer': 'writer',
   live: 'live',
 }
-type Name = keyof typeof PROCESSES
+/** Takes over connections to brokers from the other process with this role. */
+const SECOND_INGEST = 'the second ingest'
+type Usual = keyof typeof PROCESSES
+type Name = Usual | typeof SECOND_INGEST
 
 /** The cluster tier: each role in its own process, and the services that it depends on. */
 export interface Cluster extends Deployment {
-  servers: Record<Name, ServerProcess>
+  servers: Record<Usual, ServerProcess> & Partial<Record<typeof SECOND_INGEST, ServerProcess>>
   /** Restarts a killed process on its ports. */
   restart(name: Name): Promise<void>
 }
@@ -51,12 +54,17 @@ export async function deployCluster(
   database: TestDatabase,
   kafka: Pick<TestKafka, 'brokers'>,
   others: readonly Victim[] = [],
+  { env = {}, hasSecondIngest = false }: { env?: Record<string, string>; hasSecondIngest?: boolean } = {},
 ): Promise<Cluster> {
   const servers = {} as Record<Name, ServerProcess>
   const start = async (name: Name, ports: Record<string, string> = {}) => {
-    servers[name] = await startProcess(database, kafka, PROCESSES[name], ports)
+    const roles = name === SECOND_INGEST ? 'ingest' : PROCESSES[name]
+    servers[name] = await startProcess(database, kafka, roles, { ...env, ...ports })
   }
-  const names = Object.keys(PROCESSES) as Name[]
+  const names: Name[] = [
+    ...(Object.keys(PROCESSES) as Usual[]),
+    ...(hasSecondIngest ? ([SECOND_INGEST] as const) : []),
+  ]
   await Promise.all(names.map(name => start(name)))
   const restart = (name: Name) => {
     const { url, mqttPort } = servers[name]
@@ -73,7 +81,9 @@ export async function deployCluster(
     servers,
     restart,
     url: servers.api.url,
+    ingestUrl: servers.ingest.url,
     mqttPort: servers.ingest.mqttPort,
+    mqttPorts: () => [servers.ingest, servers[SECOND_INGEST]].flatMap(server => server?.mqttPort ?? []),
     victims: [
       toVictim('ingest'),
       toVictim('the first writer'),

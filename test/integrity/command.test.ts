@@ -9,7 +9,7 @@ const missing = postgresMissing()
 it('`npm run integrity` finds every acknowledged point, though the server and plain PostgreSQL are killed', async context => {
   if (missing) return context.skip(missing)
   const command = resolve(import.meta.dirname, 'run.ts')
-  const options = '--tier one-machine --plain --rounds 2 --devices 8 --rate 400'.split(' ')
+  const options = '--tier one-machine --plain --rounds 2 --devices 4 --rate 200'.split(' ')
   // A run that finds a lost point exits with 1, and execFile throws.
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', command, ...options])
   expect(stdout.match(/then killed PostgreSQL/g)).toHaveLength(1)

@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import WebSocket from 'ws'
-import { closeEvenly } from '../../ingest/drain.ts'
+import { closeEvenly, drain } from '../../ingest/drain.ts'
 import { createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, type Kind, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { startTestKafka, type TestKafka } from '../support/kafka.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { openScreen, upgradeStatus } from '../support/screen.ts'
-import { type ServerProcess, startServer } from '../support/server.ts'
+import { openServer, type ServerProcess, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const REQUESTS = 20
@@ -81,7 +81,7 @@ describe.each(TIERS)('A server that is told to stop, $tier', ({ kind, kafka: has
     expect(await ended).toBe(0)
     agent.destroy()
 
-    const again = await startServer(database, env)
+    const again = await openServer(database, env)
     const hubs = await (await signIn(again)).get('/hubs?limit=100')
     expect(hubs.body.data).toHaveLength(REQUESTS / 2)
     await until('every point is there', async () => {
@@ -90,6 +90,25 @@ describe.each(TIERS)('A server that is told to stop, $tier', ({ kind, kafka: has
     })
     await again.stop()
   })
+})
+
+it('A connection that was accepted while the last one ended has its requests answered', async () => {
+  let left = 0
+  const deeds: string[] = []
+  const part = {
+    begin: () => [],
+    stopListening() {
+      deeds.push('listens no more')
+      left = 1
+      setTimeout(() => {
+        left = 0
+        deeds.push('the last one ends')
+      }, 50)
+    },
+    remaining: () => left,
+  }
+  await drain([part], 60_000)
+  expect(deeds).toEqual(['listens no more', 'the last one ends'])
 })
 
 describe('Connections that stay', () => {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
 import { createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
+import { openServer, startServer } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 const PRELOAD = resolve(import.meta.dirname, '../support/fail-disk.mjs')
@@ -30,7 +30,7 @@ it('An embedded server whose disk takes nothing more acknowledges nothing more, 
   await until('it says why', () => server.output.stderr.includes('EIO'))
 
   rmSync(failed)
-  const again = await startServer(database)
+  const again = await openServer(database)
   const stored = (await readHistory(await signIn(again), device.id)).map(({ timestamp }) =>
     Date.parse(timestamp),
   )

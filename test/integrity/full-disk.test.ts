@@ -9,7 +9,7 @@ import { createTestDatabase, postgresMissing, type TestDatabase } from '../suppo
 import { isStored, readFigures } from '../support/figures.ts'
 import { upload } from '../support/imports.ts'
 import { startTestKafka } from '../support/kafka.ts'
-import { type Server, startServer } from '../support/server.ts'
+import { openServer, type Server, startServer } from '../support/server.ts'
 import { mountingMissing, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
@@ -38,6 +38,11 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
       await pause(QUIET_MS)
       return countAcknowledged(publishers) === before
     })
+  }
+
+  async function readiness({ url }: Server) {
+    const answer = await fetch(`${url}/ready`)
+    return { status: answer.status, data: ((await answer.json()) as { data: Record<string, boolean> }).data }
   }
 
   async function endInPeace(
@@ -71,7 +76,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     const server = await startServer(database)
     undo.push(server.stop)
     const owner = await signIn(server)
-    const publishers = await startPublishers(owner, () => server.mqttPort, 4, { rate: 1_000 })
+    const publishers = await startPublishers(owner, () => server.mqttPort, 4, { rate: 400 })
     await untilUnderLoad(publishers)
     disk.fill(20)
     await untilNothingIs(publishers)
@@ -79,12 +84,16 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     expect((await owner.get('/location-histories')).body.data).toHaveLength(4)
     const refused = await owner.post('/vehicle', { name: 'Van' })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
-    expect(server.output.stderr).toMatch(/The disk of the embedded database is full: \d+ MiB are free/)
+    await until('its log says so', () =>
+      /The disk of the embedded database is full: \d+ MiB are free/.test(server.output.stderr),
+    )
     const figures = await readFigures(server)
     expect(figures.get('fieldline_store_failed_total')).toBeGreaterThan(0)
     expect(figures.get('fieldline_data_dir_free_bytes')).toBeLessThan(64 * 1024 * 1024)
+    expect(await readiness(server)).toMatchObject({ status: 503, data: { database: true, disk: false } })
 
     disk.empty()
+    await until('it is ready again', async () => (await readiness(server)).status === 200)
     await endInPeace(server, owner, publishers)
     const found = await openImage(database.dataDir, 0)
     for (const { device, sent } of publishers) expect(found?.points.get(device.id)?.size).toBe(sent)
@@ -125,7 +134,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     undo.push(database.remove)
     const disk = mountSmallDisk(database.dataDir, 16)
     undo.push(disk.unmount)
-    const server = await startServer(database)
+    const server = await openServer(database)
     undo.push(server.stop)
     const owner = await signIn(server)
     const fields = [{ key: 'n', label: 'N', type: 'number' }]
@@ -137,6 +146,8 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
     expect(refused.body.message).toMatch(/no room/)
     expect(files()).toEqual([])
+    // Points go to PostgreSQL.
+    expect(await readiness(server)).toMatchObject({ status: 200, data: { disk: true } })
     disk.empty()
     expect((await send()).status).toBe(202)
   })
@@ -157,15 +168,19 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     if (!control) return context.skip('The server is not ours to fill')
     const own = await createOwnPostgres(service.url, control)
     undo.push(own.database.remove)
-    const server = await startServer(own.database)
+    const server = await openServer(own.database)
     undo.push(server.stop)
     const owner = await signIn(server)
     const publishers = await startPublishers(owner, () => server.mqttPort, 8)
     await untilUnderLoad(publishers)
     disk?.fill(0.2)
     await untilNothingIs(publishers)
-    expect(server.output.stderr).toMatch(/No space left on device|not accepting|terminat|ECONNREFUSED/)
+    await until('its log says so', () =>
+      /No space left on device|not accepting|terminat|ECONNREFUSED/.test(server.output.stderr),
+    )
     expect((await readFigures(server)).get('fieldline_store_failed_total')).toBeGreaterThan(0)
+    const { status, data } = await readiness(server)
+    expect([status, data.database && data.disk]).toEqual([503, false])
 
     disk?.empty()
     // The broker exits when its log cannot grow. Its supervisor restarts it.
@@ -185,7 +200,7 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     if (kafka.missing) return context.skip(kafka.missing)
     const database = await createTestDatabase('postgres')
     undo.push(database.remove)
-    const server = await startServer(database, {
+    const server = await openServer(database, {
       KAFKA_BROKERS: kafka.brokers.join(),
       KAFKA_PARTITIONS: '4',
       KAFKA_REPLICATION: '1',
@@ -202,7 +217,9 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
       'the log is said to be away',
       async () => (await readFigures(server)).get('fieldline_log_up') === 0,
     )
-    expect(server.output.stderr).toMatch(/Disk error when trying to access log file|ECONNREFUSED/)
+    await until('its log says so', () =>
+      /Disk error when trying to access log file|ECONNREFUSED/.test(server.output.stderr),
+    )
     expect((await fetch(`${server.url}/health`)).status).toBe(200)
 
     disk.empty()

@@ -37,6 +37,8 @@ export interface OutagesOptions {
 
 export interface OutageReport {
   outage: string
+  /** Points that were acknowledged while it settled, before the outage. */
+  acknowledgedBefore: number
   /** Points that were acknowledged during the outage. */
   acknowledgedMeanwhile: number
   /** Seconds from its end until a device gets an acknowledgement again. */
@@ -98,6 +100,7 @@ async function runOutage(
   const memory = watchMemory(deployment)
   const history = watchHistory(owner, publishers)
   try {
+    const atBegin = countAcknowledged(publishers)
     await pause(settleSeconds * 1000)
     memory.startCounting()
     const before = countAcknowledged(publishers)
@@ -115,6 +118,7 @@ async function runOutage(
     const caughtUpAfter = (Date.now() - back) / 1000
     return {
       outage: outage.name,
+      acknowledgedBefore: before - atBegin,
       acknowledgedMeanwhile,
       goesOnAfter,
       caughtUpAfter,

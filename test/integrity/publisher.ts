@@ -21,7 +21,7 @@ export interface Publisher {
   /** The number of points that were sent; their numbers are below it. */
   sent: number
   /** The points that were sent and not yet acknowledged, in order. */
-  waiting: ReadonlySet<number>
+  readonly waiting: ReadonlySet<number>
   /** The time of the newest acknowledged point; empty before the first one. */
   newest: string
   /** The number of times that it connected. */
@@ -42,6 +42,19 @@ export type PublisherOptions = IClientOptions & {
   onAcknowledged?: (ms: number) => void
 }
 
+/** A device moves a few metres a second. One point in a thousand jumps away and is an anomaly. */
+export function pointOf(seed: number, begun: number, n: number): SentPoint {
+  const jump = n % 1_000 === 500 ? 1 : 0
+  return {
+    lat: 40 + ((seed * 7919) % 100_000) / 10_000 + ((n * 31) % 100_000) / 1e8 + jump,
+    lng: -5 + ((seed * 104_729) % 100_000) / 10_000 + ((n * 17) % 100_000) / 1e8,
+    timestamp: new Date(begun + n * 10).toISOString(),
+    speed: (n % 400) / 8,
+    heading: n % 360,
+    attributes: { n },
+  }
+}
+
 export function startPublisher(
   mqttPort: () => number,
   device: TestDevice,
@@ -50,25 +63,13 @@ export function startPublisher(
 ): Publisher {
   const begun = Date.now() - 24 * 3_600_000
   const waiting = new Set<number>()
+  const pointAt = (n: number) => pointOf(seed, begun, n)
   const publisher: Publisher = { device, sent: 0, waiting, newest: '', connections: 0, pointAt, pace, finish }
   let finishing = false
   let allowed = Number.POSITIVE_INFINITY
   let pacing: NodeJS.Timeout | undefined
   let client: MqttClient | undefined
   let ended: (() => void) | undefined
-
-  /** A device moves a few metres a second. One point in a thousand jumps away and is an anomaly. */
-  function pointAt(n: number): SentPoint {
-    const jump = n % 1_000 === 500 ? 1 : 0
-    return {
-      lat: 40 + ((seed * 7919) % 100_000) / 10_000 + ((n * 31) % 100_000) / 1e8 + jump,
-      lng: -5 + ((seed * 104_729) % 100_000) / 10_000 + ((n * 17) % 100_000) / 1e8,
-      timestamp: new Date(begun + n * 10).toISOString(),
-      speed: (n % 400) / 8,
-      heading: n % 360,
-      attributes: { n },
-    }
-  }
 
   function send(connection: MqttClient, n: number): void {
     const point = pointAt(n)

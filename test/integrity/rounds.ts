@@ -2,6 +2,7 @@ import { signIn } from '../support/client.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { pause } from '../support/wait.ts'
+import { startBulkPublisher } from './bulk-publisher.ts'
 import { checkHistories, type Report } from './checker.ts'
 import { countAcknowledged, startPublishers } from './publisher.ts'
 import { startWalker } from './walker.ts'
@@ -26,7 +27,11 @@ export interface Victim {
 export interface Deployment {
   /** The address of the interface. */
   url: string
+  /** The address at which points are taken over HTTP. */
+  ingestUrl: string
   mqttPort: number
+  /** The ports of all that take MQTT, if there are several. */
+  mqttPorts?: () => number[]
   /** The parts that are killed in turn. */
   victims: readonly Victim[]
   /** All of our processes at this moment. */
@@ -36,6 +41,9 @@ export interface Deployment {
   stop(): Promise<void>
 }
 
+/** The rate of the publisher that sends over HTTP. */
+const BULK_PER_SECOND = 100
+
 /** Runs the rounds on one server and its other victims. */
 export async function runRounds(
   options: RoundsOptions & { database: TestDatabase; victims?: readonly Victim[] },
@@ -44,7 +52,7 @@ export async function runRounds(
 }
 
 /**
- * Publishers send with QoS 1 while, round after round, a victim is killed with -9 at a random moment and restarted.
+ * Publishers send with QoS 1, and one of them over HTTP, while, round after round, a victim is killed with -9 at a random moment and restarted.
  * At the end every acknowledged point and its content is looked for, and each crossing of a geofence has to be
  * reported exactly once.
  */
@@ -52,6 +60,8 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
   const { rounds, devices, killWithinMs, rate, log = () => {} } = options
   const owner = await signIn(deployment)
   const publishers = await startPublishers(owner, () => deployment.mqttPort, devices, { rate })
+  const bulk = { seed: devices + 1, rate: BULK_PER_SECOND }
+  publishers.push(await startBulkPublisher(owner, deployment.ingestUrl, bulk))
   const walker = await startWalker(deployment, owner)
 
   for (let round = 1; round <= rounds; round++) {
@@ -76,9 +86,10 @@ export async function runRoundsOn(deployment: Deployment, options: RoundsOptions
 export async function deployServer(
   database: TestDatabase,
   others: readonly Victim[] = [],
+  env: Record<string, string> = {},
 ): Promise<Deployment> {
-  let server = await startServer(database)
-  const ports = { PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
+  let server = await startServer(database, env)
+  const ports = { ...env, PORT: new URL(server.url).port, MQTT_PORT: `${server.mqttPort}` }
   const victim: Victim = {
     name: 'the server',
     async killAndRestart() {
@@ -88,6 +99,7 @@ export async function deployServer(
   }
   return {
     url: server.url,
+    ingestUrl: server.url,
     mqttPort: server.mqttPort,
     victims: [victim, ...others],
     processes: () => [{ name: 'the server', pid: server.pid, url: server.url }],

@@ -9,17 +9,24 @@ import { startServer } from '../support/server.ts'
 import { startBrokers } from './brokers.ts'
 import { runBystanderOn } from './bystander.ts'
 import { deployCluster, toBroker } from './cluster.ts'
+import { type CommandReport, runCommandRoundsOn } from './commands.ts'
+import { FOREIGN_ENV, type ForeignReport, runForeignBrokerOn } from './foreign-broker.ts'
+import { openHome } from './home.ts'
+import type { LoadReport } from './load.ts'
 import { type Network, putBehindNetworks, startDatabaseNetwork, startKafkaNetwork } from './networks.ts'
 import { type Outage, outagesOf, runOutagesOn } from './outages.ts'
 import { createOwnPostgres } from './own-postgres.ts'
 import { cutPower } from './power/cuts.ts'
 import { record } from './power/record.ts'
+import { buildRelease } from './releases.ts'
+import { runRoll } from './roll.ts'
 import { type Deployment, deployServer, runRoundsOn } from './rounds.ts'
 import { startPrimaryAndStandby } from './standby.ts'
 import { type Gauge, gaugesOfEmbedded, gaugesOfKafka, gaugesOfPostgres, runSteadyOn } from './steady.ts'
+import { runUpgrade } from './upgrade.ts'
 
-const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000 | --steady MINUTES | --bystander]
-  [--devices 20] [--rate POINTS] [--plain] [--machines] [--network]
+const USAGE = `npm run integrity -- [--tier embedded|one-machine|cluster] [--rounds 100 | --outages SECONDS | --power-cuts 1000 | --steady MINUTES | --bystander | --upgrade-from COMMIT | --roll | --commands]
+  [--devices 20] [--rate POINTS] [--plain] [--machines] [--network] [--foreign-broker]
 
 Kills a random process with -9 every round while devices publish, then compares every acknowledged point with the
 history. With --outages it freezes, then kills, each service that the tier leans on, for so long each, and shows what
@@ -29,8 +36,12 @@ the load is even, half of the maximum or --rate points a second, and what grows 
 fast as they are acknowledged, or at --rate. --plain takes PostgreSQL without TimescaleDB. With --machines PostgreSQL has a standby, and what is killed of the two is the one that takes writes, for good: the standby
 takes its place, and an empty one follows. In the cluster there are three brokers, of which one comes back with an empty
 disk, or two are killed. With --network every round a network between two parts is bad, for 3 s or those of --outages: it is
-late, trickles, loses what goes one way, or resets connections. With --bystander (embedded alone) one organization sends what
-costs most, and what another one waits meanwhile is shown; --load 8 runs the loads whose name begins so.`
+late, trickles, loses what goes one way, or resets connections. With --foreign-broker 100 devices (or --devices) publish 2,000 points
+a second (or --rate) to a Mosquitto whose client Fieldline is, and Mosquitto is killed as well. With --commands devices get commands
+instead, lose their connections and answer twice; in the cluster they connect to two processes in turn. With --bystander (embedded alone) one organization sends what
+costs most, and what another one waits meanwhile is shown; --load 8 runs the loads whose name begins so. With --upgrade-from the processes
+of the release of a commit, which is built first, are replaced by those of this one, back, and forth again, under points, requests, webhooks and screens. With --roll (cluster alone) every process behind nginx is replaced
+in turn, under 50 devices, 20 screens and 25 requests a second.`
 
 const { values } = parseArgs({
   options: {
@@ -40,15 +51,21 @@ const { values } = parseArgs({
     'power-cuts': { type: 'string' },
     steady: { type: 'string' },
     rate: { type: 'string' },
-    devices: { type: 'string', default: '20' },
+    devices: { type: 'string' },
     plain: { type: 'boolean', default: false },
     machines: { type: 'boolean', default: false },
     network: { type: 'boolean', default: false },
+    'foreign-broker': { type: 'boolean', default: false },
+    commands: { type: 'boolean', default: false },
     bystander: { type: 'boolean', default: false },
     load: { type: 'string' },
+    'upgrade-from': { type: 'string' },
+    roll: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
+
+const env = values['foreign-broker'] ? FOREIGN_ENV : {}
 
 interface Tier {
   deployment: Deployment
@@ -61,16 +78,24 @@ async function main(): Promise<number> {
   const deploy = { embedded: deployEmbedded, 'one-machine': deployOneMachine, cluster: deployInCluster }[
     values.tier
   ]
-  const isElsewhere = (values['power-cuts'] !== undefined || values.bystander) && values.tier !== 'embedded'
+  const isElsewhere =
+    ((values['power-cuts'] !== undefined || values.bystander) && values.tier !== 'embedded') ||
+    (values.roll && values.tier !== 'cluster')
   if (values.help || !deploy || isElsewhere) {
     console.log(USAGE)
     return values.help ? 0 : 2
   }
   if (values['power-cuts'] !== undefined) return cutPowerOften(Number(values['power-cuts']))
   if (values.bystander) return watchBystander()
+  if (values.roll) return roll()
+  if (values['upgrade-from'] !== undefined) return upgradeFrom(values['upgrade-from'])
   const tier = await deploy()
   const rate = values.rate === undefined ? undefined : Number(values.rate)
-  const shared = { devices: Number(values.devices), rate, log: console.log }
+  const shared = {
+    devices: Number(values.devices ?? (values['foreign-broker'] ? 100 : 20)),
+    rate,
+    log: console.log,
+  }
   try {
     if (values.steady !== undefined) {
       const options = { ...shared, minutes: Number(values.steady) }
@@ -78,6 +103,18 @@ async function main(): Promise<number> {
       console.table(rows)
       console.table([report])
       return isKept(report) && rows.every(({ kept }) => kept) ? 0 : 1
+    }
+    if (values['foreign-broker']) {
+      const options = { ...shared, rate: rate ?? 2_000, rounds: Number(values.rounds), killWithinMs: 3_000 }
+      const report = await runForeignBrokerOn(tier.deployment, options)
+      console.table([report])
+      return isKept(report) && isTakenOver(report) ? 0 : 1
+    }
+    if (values.commands) {
+      const options = { ...shared, rounds: Number(values.rounds), killWithinMs: 3_000 }
+      const report = await runCommandRoundsOn(tier.deployment, options)
+      console.table([report])
+      return isCarriedOut(report) ? 0 : 1
     }
     if (values.network) {
       const seconds = Number(values.outages ?? 3)
@@ -109,6 +146,14 @@ async function main(): Promise<number> {
 
 const isKept = (report: { lost: number; doubled: number; altered: number; invented: number }) =>
   report.lost + report.doubled + report.altered + report.invented === 0
+
+const isCarriedOut = ({ lost, doubled, late, disordered, altered }: CommandReport) =>
+  lost + doubled + late + disordered + altered === 0
+
+/** Another process holds the connection to a broker so long after the death of its holder. */
+const TAKE_OVER_SECONDS = 15
+
+const isTakenOver = ({ slowestTakeOver }: ForeignReport) => (slowestTakeOver ?? 0) <= TAKE_OVER_SECONDS
 
 /** Cuts for each recording. A new recording has a different load and different kills. */
 const CUTS_EACH = 100
@@ -155,12 +200,53 @@ async function watchBystander(): Promise<number> {
   }
 }
 
+async function upgradeFrom(commit: string): Promise<number> {
+  const from = await buildRelease(commit, console.log)
+  const home = await openHome(values.tier, values.plain)
+  try {
+    const report = await runUpgrade({
+      ...{ tier: values.tier, from, database: home.database, env: home.env, log: console.log },
+      devices: Number(values.devices ?? 20),
+      rate: Number(values.rate ?? 200),
+    })
+    for (const sentence of report.refused) console.log(`refused: ${sentence}`)
+    return showLoad(report) + report.forgotten === 0 ? 0 : 1
+  } finally {
+    await home.remove()
+  }
+}
+
+async function roll(): Promise<number> {
+  const home = await openHome(values.tier, values.plain)
+  try {
+    const report = await runRoll({
+      ...{ database: home.database, env: home.env, log: console.log },
+      ...{ devices: Number(values.devices ?? 50), screens: 20, requestsPerSecond: 25 },
+      rate: Number(values.rate ?? 200),
+    })
+    return showLoad(report) === 0 ? 0 : 1
+  } finally {
+    await home.remove()
+  }
+}
+
+/** Prints what became of a load, and returns the number of faults. */
+function showLoad({ points, requests, ...others }: LoadReport): number {
+  const { failed, ...counts } = requests
+  console.table([points])
+  console.table([{ failed: failed.length, ...counts }])
+  console.log(JSON.stringify(others))
+  for (const line of failed.slice(0, 20)) console.log(line)
+  const lost = isKept(points) ? 0 : 1
+  return lost + failed.length + requests.missing + requests.forged + others.wrongScreens
+}
+
 async function deployEmbedded(): Promise<Tier> {
   const dataDir = mkdtempSync(join(tmpdir(), 'fieldline-integrity-'))
   const remove = async () => rmSync(dataDir, { recursive: true, force: true })
   const database: TestDatabase = { kind: 'pglite', url: undefined, dataDir, remove }
   // Its database is part of the deployment.
-  const deployment = await deployServer(database)
+  const deployment = await deployServer(database, [], env)
   if (values.network) return { ...(await toTier(deployment, [])), remove }
   return { deployment, outages: [], gauges: gaugesOfEmbedded(dataDir), remove }
 }
@@ -176,7 +262,7 @@ async function deployOneMachine(): Promise<Tier> {
     const { network, database } = await startDatabaseNetwork(postgres.database)
     return { ...(await toTier(await deployServer(database), [network])), remove: postgres.stop }
   }
-  const deployment = await deployServer(postgres.database, [postgres.victim])
+  const deployment = await deployServer(postgres.database, [postgres.victim], env)
   const gauges = gaugesOfPostgres(postgres.database.url as string)
   return { deployment, outages: postgres.outages, gauges, remove: postgres.stop }
 }
@@ -188,7 +274,10 @@ async function deployInCluster(): Promise<Tier> {
   const data = join(folder, 'kafka')
   const [postgres, kafka] = await Promise.all([startOwnPostgres(), startTestKafka({ folder: data })])
   if (kafka.missing) throw new Error(kafka.missing)
-  const deployment = await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim])
+  const deployment = await deployCluster(postgres.database, kafka, [toBroker(kafka), postgres.victim], {
+    env,
+    hasSecondIngest: values['foreign-broker'] || values.commands,
+  })
   return {
     deployment,
     outages: [...outagesOf('Kafka', kafka.control), ...postgres.outages],

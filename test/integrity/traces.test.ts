@@ -39,8 +39,8 @@ const shapes = Array.from({ length: 24 }, (_, n): FenceShape => {
   }
 })
 
-/** Every third bus is enough to test that the order of arrival changes nothing. */
-const some = new Map([...byDevice].filter((_, index) => index % 3 === 0))
+/** Every sixth bus is enough to test that the order of arrival changes nothing. */
+const some = new Map([...byDevice].filter((_, index) => index % 6 === 0))
 
 describe('A day of real buses', () => {
   let database: TestDatabase
@@ -81,9 +81,10 @@ describe('A day of real buses', () => {
     )
   }
 
-  async function expectWhole(): Promise<void> {
+  /** Resolves to the number of points. */
+  async function expectWhole(buses = byDevice): Promise<number> {
     let count = 0
-    for (const [name, points] of byDevice) {
+    for (const [name, points] of buses) {
       const history = await readHistory(owner, (devices.get(name) as TestDevice).id)
       count += history.length
       const shown = history.map(({ timestamp, lat, lng, speed, heading }) => ({
@@ -95,13 +96,13 @@ describe('A day of real buses', () => {
       }))
       expect(shown, name).toEqual(expected(points))
     }
-    expect(count).toBe(12_348)
+    return count
   }
 
   it('comes out as it went in, by count and by content', async () => {
     const screen = await openScreen(server, owner.token)
     await publishAll(points => points)
-    await expectWhole()
+    expect(await expectWhole()).toBe(12_348)
     await until('the newest of every bus is on the screen', () => screen.positions.size === byDevice.size)
     await until('each is the newest', () => newestOn(screen.positions))
     screen.cut()
@@ -110,7 +111,7 @@ describe('A day of real buses', () => {
   it('shuffled and repeated it is the same, and live clients see the newest', async () => {
     const screen = await openScreen(server, owner.token)
     await publishAll(points => shuffle([...points, ...points]), { buses: some })
-    await expectWhole()
+    await expectWhole(some)
     expect(newestOn(screen.positions)).toBe(true)
     screen.cut()
   })
@@ -132,17 +133,21 @@ describe('A day of real buses', () => {
     expect(expected.length).toBeGreaterThan(by.size * 2)
     const subjects = [...by.values()].map(({ id }) => id).join()
     let told: (ReturnType<typeof holding> & { retracted: boolean })[] = []
-    await until('it is told', async () => {
-      told = []
-      for (let cursor = ''; ; ) {
-        const { body } = await owner.get(`/geofence-events?subjectId=${subjects}&limit=500${cursor}`)
-        told.push(...body.data)
-        if (body.pagination.nextCursor === null) break
-        cursor = `&cursor=${body.pagination.nextCursor}`
-      }
-      const now = told.filter(({ retracted }) => !retracted).map(holding)
-      return JSON.stringify(now.sort(bySubject)) === JSON.stringify(expected)
-    })
+    await until(
+      'it is told',
+      async () => {
+        told = []
+        for (let cursor = ''; ; ) {
+          const { body } = await owner.get(`/geofence-events?subjectId=${subjects}&limit=500${cursor}`)
+          told.push(...body.data)
+          if (body.pagination.nextCursor === null) break
+          cursor = `&cursor=${body.pagination.nextCursor}`
+        }
+        const now = told.filter(({ retracted }) => !retracted).map(holding)
+        return JSON.stringify(now.sort(bySubject)) === JSON.stringify(expected)
+      },
+      300_000,
+    )
     return told
   }
 

@@ -53,6 +53,9 @@ describe('Two releases on one directory', () => {
   }
 
   it('never open it both: whichever comes second is refused, in words, and nothing is damaged', async () => {
+    // An old release writes no format.
+    const format = join(directory, 'FIELDLINE_FORMAT')
+    rmSync(format)
     const { child, said } = await startOld()
     expect(said).toEqual({ running: true })
     await expect(open()).rejects.toThrow(/is in use by process \d+ .* DATA_DIR/)
@@ -61,6 +64,7 @@ describe('Two releases on one directory', () => {
     expect(written).toBeGreaterThan(0)
 
     const driver = await open()
+    expect(readFileSync(format, 'utf8')).toBe('1\n')
     const run = (text: string) => driver.runWriting({ text, values: [] })
     await run(`CREATE TABLE this_release AS SELECT 1 AS n, repeat('x', 200) AS filling`)
     let rows = 1
@@ -108,14 +112,6 @@ describe('Two releases on one directory', () => {
       const { code, stderr } = await startRefused(database)
       expect(code).toBe(1)
       expect(stderr).toMatch(/fieldline cannot start: .*postgres has the format "2".* DATA_DIR\.\n$/)
-    })
-
-    it('is written into the directory of an older release, which had none', async () => {
-      const path = join(directory, 'FIELDLINE_FORMAT')
-      rmSync(path)
-      const driver = await open()
-      await driver.close()
-      expect(readFileSync(path, 'utf8')).toBe('1\n')
     })
   })
 })

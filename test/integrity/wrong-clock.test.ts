@@ -6,7 +6,7 @@ import { createClient, createDevice, readHistory, signIn } from '../support/clie
 import { createTestDatabase, postgresMissing, type TestDatabase } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
-import { startServer } from '../support/server.ts'
+import { openServer, startServer } from '../support/server.ts'
 import { pause, until } from '../support/wait.ts'
 import { checkHistories } from './checker.ts'
 import { countAcknowledged, startPublishers } from './publisher.ts'
@@ -14,7 +14,7 @@ import { countAcknowledged, startPublishers } from './publisher.ts'
 const faketime = await findFaketime()
 const HOUR_S = 3_600
 /** The last step sets the clock right. */
-const STEPS = [HOUR_S, 0, -HOUR_S, 0, ...Array.from({ length: 9 }, (_, n) => (n % 3) * 400 - 400), 0]
+const STEPS = [HOUR_S, 0, -HOUR_S, 0, -400, 0, 400, 0]
 const STEP_EVERY_MS = 200
 
 // The embedded database uses the process's own clock.
@@ -31,7 +31,7 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     const { env, setClock } = createClock(database, faketime.library)
     const server = await startServer(database, { ...env, RATE_LIMIT_PER_MINUTE: '1200' })
     const owner = await signIn(server)
-    const publishers = await startPublishers(owner, () => server.mqttPort, 6, { rate: 1_000 })
+    const publishers = await startPublishers(owner, () => server.mqttPort, 6, { rate: 400 })
     const count = () => countAcknowledged(publishers)
     await until('under load', () => count() > 200)
     for (const step of STEPS) {
@@ -62,19 +62,19 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     const database = await createTestDatabase(kind)
     const { env, setClock } = createClock(database, faketime.library)
     // The database has seen the right time.
-    let server = await startServer(database, env)
-    const device = await createDevice(await signIn(server))
+    const right = await openServer(database)
+    const device = await createDevice(await signIn(right))
     const point = (lng: number, ms = 0) => ({ lat: 1, lng, timestamp: Date.now() + ms })
-    const client = await connectDevice(server, device)
+    const client = await connectDevice(right, device)
     await publish(client, device, point(1))
     await client.endAsync()
-    await server.stop()
+    await right.stop()
 
     let [sent, rejected] = [1, 0]
-    // 15 minutes, an hour, and a clock that restarts without its battery.
-    for (const seconds of [-900, 3_600, -30 * 365 * 24 * HOUR_S]) {
+    // A clock that restarts without its battery, and one that is an hour ahead.
+    for (const seconds of [-30 * 365 * 24 * HOUR_S, HOUR_S]) {
       setClock(seconds)
-      server = await startServer(database, env)
+      const server = await startServer(database, env)
       const owner = await signIn(server)
       const again = await connectDevice(server, device)
       for (let index = 0; index < 20; index++) await publish(again, device, point(2))
@@ -101,7 +101,8 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
       const { data } = (await ready.json()) as { data: object }
       const isKnown = kind === 'postgres' || seconds < 0
       expect([seconds, ready.status, data]).toMatchObject([seconds, 200, { clock: !isKnown }])
-      if (isKnown) expect(server.output.stderr).toMatch(/clock .* (behind|ahead of)/)
+      if (isKnown)
+        await until('its log says so', () => /clock .* (behind|ahead of)/.test(server.output.stderr))
       const offset = (await readFigures(server)).get('fieldline_clock_offset_seconds') ?? 0
       expect(Math.round(offset)).toBe(kind === 'postgres' ? -seconds : 0)
       await server.stop()

@@ -18,7 +18,7 @@ import {
 
 const EVENT = 'data-source-created' as const
 const WEBHOOKS = 500
-const EVENTS = 400
+const EVENTS = 120
 
 describe.each<Kind>(['pglite', 'postgres'])('An event with many webhooks, on %s', kind => {
   const missing = kind === 'postgres' ? postgresMissing() : undefined

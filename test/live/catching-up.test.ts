@@ -42,6 +42,8 @@ function createProcess() {
     of: () => new Set([position]),
     watermark,
     visibilityVersion: () => 1,
+    takeArrival: () => null,
+    countOnline: () => 0,
     takeChanged() {
       const taken = changed
       changed = new Map()
@@ -129,5 +131,26 @@ describe('A live client whose cursor another process wrote that has read further
     process.readTo(30)
     vi.advanceTimersByTime(6_000)
     expect(frames).toEqual([])
+  })
+})
+
+describe('A live client that reads too slowly', () => {
+  beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }))
+  afterEach(() => void vi.useRealTimers())
+
+  it('gets what it has missed with a change of what it may see', () => {
+    const process = createProcess()
+    process.readTo(10)
+    vi.advanceTimersByTime(250)
+    const { client, latitudes } = createClient()
+    process.clients.subscribe(client, {}, null)
+    const slow = Object.assign(client, { waitingBytes: 100_000_000 })
+    process.readTo(15)
+    vi.advanceTimersByTime(250)
+    expect(latitudes()).toEqual([10])
+    slow.waitingBytes = 0
+    process.clients.changeVisibility(client, { ...client.visibility, hubIds: ['hub'] })
+    expect(latitudes()).toEqual([10, 15])
+    process.clients.close()
   })
 })

@@ -127,15 +127,17 @@ describe('A live socket', () => {
   it('is closed with 1008 for more messages than anybody means, and is sent few answers', async () => {
     for (const message of ['nonsense', '{"type":"unsubscribe"}', '{"type":"subscribe"}']) {
       const raw = await open()
-      for (let count = 0; count < 20_000; count++) raw.socket.send(message)
+      const begun = performance.now()
+      for (let count = 0; count < 5_000; count++) raw.socket.send(message)
       expect(await raw.code).toBe(1008)
-      expect(raw.heard.length).toBeLessThan(1_500)
+      // A thousand at once, and a hundred more each second.
+      expect(raw.heard.length).toBeLessThan(1_500 + (performance.now() - begun) / 10)
     }
   })
 
   it('is closed for more pings or bytes as well', async () => {
     const pings = await open()
-    for (let count = 0; count < 20_000; count++) pings.socket.ping(Buffer.alloc(100))
+    for (let count = 0; count < 5_000; count++) pings.socket.ping(Buffer.alloc(100))
     await pings.code
     const bytes = await open()
     const most = JSON.stringify({ type: 'subscribe', filter: { subjectIds: [] } }).padEnd(MAX_MESSAGE_BYTES)
@@ -194,7 +196,7 @@ describe('A live socket', () => {
     const device = await createDevice(owner)
     const raw = await open()
     const ids = Array.from({ length: 5_000 }, () => crypto.randomUUID())
-    for (let count = 0; count < 15; count++)
+    for (let count = 0; count < 6; count++)
       raw.socket.send(
         JSON.stringify({ type: 'subscribe', filter: { subjectIds: [...ids.slice(count), device.id] } }),
       )
@@ -211,7 +213,7 @@ describe('A live socket', () => {
 
   it('that leaves more than 1 MiB unread is closed with 1008', async context => {
     if (!database.url) return context.skip('A fleet is made on PostgreSQL')
-    const devices = await createFleet(database.url, 20_000)
+    const devices = await createFleet(database.url, 10_000)
     for (let at = 0; at < devices.length; at += 5_000) {
       const points = devices
         .slice(at, at + 5_000)
@@ -230,7 +232,7 @@ describe('A live socket', () => {
     slow.socket.pause()
     slow.socket.send('{"type":"subscribe"}')
     await until('it watches', async () => (await screens()) === others + 1)
-    // One snapshot of 4 MB after the other: the buffers of both kernels hold some megabytes.
+    // One snapshot of 2 MB after the other: the buffers of both kernels hold some megabytes.
     while ((await screens()) === others + 1) {
       slow.socket.send('{"type":"subscribe"}')
       await pause(250)
@@ -258,7 +260,7 @@ describe('A live socket', () => {
 
   it('whose upgrade is reset while it is looked at ends nothing', async () => {
     const { hostname, port } = new URL(server.url)
-    for (let count = 0; count < 200; count++) {
+    for (let count = 0; count < 60; count++) {
       const socket = connect(Number(port), hostname)
       socket.on('error', () => {})
       await new Promise(done => socket.once('connect', done))

@@ -128,7 +128,7 @@ describe.each(['pglite', 'postgres'] as const)('A client that watches tasks on %
     }
     const changes = Promise.all(
       [0, 1, 2].map(async worker => {
-        for (let nth = 0; nth < 25; nth++) await change(worker * 25 + nth)
+        for (let nth = 0; nth < 12; nth++) await change(worker * 12 + nth)
       }),
     )
     // They connect while everything changes.

@@ -28,6 +28,7 @@ beforeAll(async () => {
     log: createProcessLog({ partitions: 1, start: new Map(), onError: () => {} }),
     onError: error => failures.push((error as Error).message),
   })
+  await db.hearChanges()
 })
 afterAll(async () => {
   await positions.close()

@@ -67,8 +67,16 @@ export function linesOf(file: string, like = /\S/): string[] {
     .filter(line => like.test(line))
 }
 
-/** `preferred` if nobody listens there, else a port that the kernel chooses. Another process may take it in between. */
-export async function freePort(preferred = 0): Promise<number> {
+/** Ports below those that Linux gives to connections, and to servers that ask for any. */
+const [FIRST_PORT, PORTS] = [20_000, 12_000]
+/** Each process begins elsewhere. */
+let nextPort = process.pid * 97
+
+/**
+ * `preferred` if nobody listens there, else another port. A server that needs seconds until it listens finds it free, and so does
+ * one that is killed and comes back.
+ */
+export async function freePort(preferred = FIRST_PORT + (nextPort++ % PORTS)): Promise<number> {
   const server = createServer()
   server.listen({ port: preferred, host: '127.0.0.1' })
   try {

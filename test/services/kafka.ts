@@ -23,10 +23,20 @@ export interface KafkaOptions {
   port?: number
   /** Broker settings that override the defaults below. */
   settings?: Record<string, string>
+  /** Listeners beside the one of `brokers`. */
+  listeners?: readonly Listener[]
+  /** Users of SCRAM, as `name=...,password=...`, by mechanism. */
+  scramUsers?: readonly (readonly [mechanism: string, user: string])[]
   /** Starts a broker even if TEST_KAFKA_BROKERS names some: a crash test must not touch another one's. */
   own?: boolean
   /** For brokers that live only for a test: optimizing their code costs more than it gains. */
   brief?: boolean
+}
+
+interface Listener {
+  name: string
+  port: number
+  protocol: 'SSL' | 'SASL_SSL' | 'SASL_PLAINTEXT'
 }
 
 /** The last line of a start: the broker is registered, unfenced and serves requests. */
@@ -101,13 +111,23 @@ export async function startKafkaCluster({
 async function startOwn(options: KafkaOptions): Promise<Kafka & { stop(): Promise<void> }> {
   const [port, controllerPort] = await Promise.all([freePort(options.port), freePort()])
   const quorum = { 'controller.quorum.bootstrap.servers': `127.0.0.1:${controllerPort}` }
-  const settings = { ...quorum, ...options.settings }
+  const { listeners = [], scramUsers = [] } = options
+  const { listeners: usual, 'listener.security.protocol.map': map } = defaults(port, controllerPort, '')
+  const more = {
+    listeners: [usual, ...listeners.map(({ name, port }) => `${name}://127.0.0.1:${port}`)].join(),
+    'listener.security.protocol.map': [
+      map,
+      ...listeners.map(({ name, protocol }) => `${name}:${protocol}`),
+    ].join(),
+  }
+  const settings = { ...quorum, ...more, ...options.settings }
   const clusterId = newClusterId()
   const { stop, ...control } = await startBroker({
     port,
     controllerPort,
     clusterId,
     settings,
+    scramUsers,
     brief: options.brief === true,
   })
   return { brokers: `127.0.0.1:${port}`, control, stop }
@@ -170,6 +190,7 @@ async function startBroker(broker: {
   controllerPort: number
   clusterId: string
   settings: Record<string, string>
+  scramUsers?: KafkaOptions['scramUsers']
   brief: boolean
 }) {
   if (process.platform !== 'linux')
@@ -191,8 +212,11 @@ async function startBroker(broker: {
     rmSync(data, { recursive: true, force: true })
     // The voters of a quorum are either listed, or the quorum begins with a single one.
     const alone = settings['controller.quorum.voters'] ? [] : ['--standalone']
+    const users = broker.scramUsers?.flatMap(([mechanism, user]) => ['--add-scram', `${mechanism}=[${user}]`])
     const options = ['format', ...alone, '--cluster-id', broker.clusterId, '--config', properties]
-    await run('java', [...java, 'kafka.tools.StorageTool', ...options], { log: join(folder, 'format.log') })
+    await run('java', [...java, 'kafka.tools.StorageTool', ...options, ...(users ?? [])], {
+      log: join(folder, 'format.log'),
+    })
   }
   await format()
   const server = await startServer({

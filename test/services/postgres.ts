@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, run } from './commands.ts'
 import { claimFolder } from './folders.ts'
@@ -25,6 +25,8 @@ export interface PostgresOptions {
   standbyOf?: string
   /** Called with the folder of its data while it is still empty. */
   onFolder?: (folder: string) => void
+  /** Files beside the data, which PostgreSQL may read and nobody else, by their names. */
+  files?: Record<string, string>
   /** Starts a server even if TEST_DATABASE_URL names one: a crash test must not touch another one's. */
   own?: boolean
 }
@@ -46,6 +48,11 @@ async function startOwn(options: PostgresOptions): Promise<Postgres & { stop(): 
     mkdirSync(data)
     options.onFolder?.(data)
     await run('cp', ['--archive', '--reflink=auto', `${join(root, template)}/.`, data])
+    const { uid, gid } = statSync(data)
+    for (const [name, content] of Object.entries(options.files ?? {})) {
+      writeFileSync(join(data, name), content, { mode: 0o600 })
+      chownSync(join(data, name), uid, gid)
+    }
   }
   const port = await freePort(options.port)
   const settings = {

@@ -24,6 +24,23 @@ export function residentMiB(pid: number): number {
   }
 }
 
+/** Whether the process has an open TCP connection from this port of 127.0.0.1 (proc(5)). */
+export function ownsPort(pid: number, port: number): boolean {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0')
+  const inodes = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map(line => line.trim().split(/\s+/))
+    .filter(([, local]) => local?.endsWith(`:${hex}`))
+    .map(fields => `socket:[${fields[9]}]`)
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some(name =>
+      inodes.includes(readLink(`/proc/${pid}/fd/${name}`) ?? ''),
+    )
+  } catch {
+    return false
+  }
+}
+
 /** Stops all of them. A process may fork while the list is read, so it is read until it has no new process. */
 export function freeze(folder: string): void {
   const frozen = new Set<number>()

@@ -184,7 +184,8 @@ describe.each(['pglite', 'postgres'] as const)('Anomalies on %s', kind => {
 
   test('are the same in any order and batches of points, however often they come, with any writer', async () => {
     const writers = [createWriter({ db }), createWriter({ db }), createWriter({ db })]
-    for (let seed = 1; seed <= 12; seed++) {
+    // Each kind of order with one writer and with several.
+    for (let seed = 1; seed <= 6; seed++) {
       const random = createRandom(seed)
       const subjects = [await createSubject(), await createSubject()]
       const pick = <T>(choices: readonly T[]) => choices[Math.floor(random() * choices.length)] as T

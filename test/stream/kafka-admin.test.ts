@@ -1,6 +1,9 @@
 import { connect, createServer, type Server } from 'node:net'
+import { Kafka, logLevel } from 'kafkajs'
+import { Registry } from 'prom-client'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type KafkaLog, openKafkaLog } from '../../stream/kafka/log.ts'
+import { observeKafka } from '../../stream/kafka/metrics.ts'
 import { claimAlone, NOTHING_STORED, startTestKafka } from '../support/kafka.ts'
 import { until } from '../support/wait.ts'
 
@@ -57,5 +60,57 @@ describe.skipIf(kafka.missing)('Asking whether Kafka answers', () => {
     expect(await log.answers()).toBe(true)
     await log.close()
     server.close()
+  })
+})
+
+const HOUR_MS = 3_600_000
+
+describe.skipIf(kafka.missing)('The topic of points', () => {
+  const open = async (prefix: string, replication = 1) => {
+    const said: string[] = []
+    const log = await openKafkaLog({
+      ...{ brokers: kafka.brokers, prefix, partitions: 1, replication },
+      claimLog: claimAlone,
+      stored: NOTHING_STORED,
+      onError: error => said.push((error as Error).message),
+    })
+    const registry = new Registry()
+    observeKafka(registry, log, { storing: false })
+    const text = await registry.getSingleMetricAsString('fieldline_log_retention_seconds')
+    return { log, said, seconds: /^fieldline_log_retention_seconds (\S+)$/m.exec(text)?.[1] }
+  }
+  const create = async (prefix: string, settings: { [name: string]: string }) => {
+    const admin = new Kafka({ brokers: kafka.brokers, logLevel: logLevel.NOTHING }).admin()
+    await admin.connect()
+    const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+    const topics = [`${prefix}.points`, `${prefix}.points.dead`]
+    await admin.createTopics({ topics: topics.map(topic => ({ topic, numPartitions: 1, configEntries })) })
+    await admin.disconnect()
+  }
+
+  it('keeps records for 30 days where Fieldline creates it, and fits', async () => {
+    const { log, said, seconds } = await open('own')
+    expect([seconds, said]).toEqual([`${30 * 24 * 3_600}`, []])
+    await log.close()
+  })
+
+  it('of an administrator is measured by its own retention, and settings that lose points are said', async () => {
+    await create('theirs', { 'retention.ms': `${HOUR_MS}`, 'unclean.leader.election.enable': 'true' })
+    const { log, said, seconds } = await open('theirs')
+    expect(seconds).toBe('3600')
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^The topic theirs\.points has retention\.ms 3600000 instead of 2592000000, unclean\.leader\.election\.enable true instead of false, message\.timestamp\.type CreateTime instead of LogAppendTime: /,
+      ),
+    ])
+    await log.close()
+  })
+
+  it('may keep records for ever', async () => {
+    const forever = { 'retention.ms': '-1', 'message.timestamp.type': 'LogAppendTime' }
+    await create('forever', forever)
+    const { log, said, seconds } = await open('forever')
+    expect([seconds, said]).toEqual(['+Inf', []])
+    await log.close()
   })
 })

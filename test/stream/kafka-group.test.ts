@@ -196,7 +196,7 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
           sourceOf(...subjects),
         )
         n++
-        await pause(5)
+        await pause(20)
       }
     })()
     const tables = () => writers.map(({ table }) => table)
@@ -256,7 +256,10 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
     let going = true
     let n = 0
     const appending = (async () => {
-      while (going) await log.append([point(4, n++)], sourceOf(4))
+      while (going) {
+        await log.append([point(4, n++)], sourceOf(4))
+        await pause(2)
+      }
     })()
     await pause(500)
     await kafka.control.kill9()
@@ -366,25 +369,20 @@ describe.skipIf(kafka.missing)(`Kafka${kafka.missing ? ` (${kafka.missing})` : '
   it('says how far the writers are behind', async () => {
     const log = await open('lag')
     const table = createTable()
+    const begun = Date.now()
     await log.append([point(4, 1)], sourceOf(4))
+    const appended = Date.now()
     await log.append([point(4, 2)], sourceOf(4))
-    expect(await log.readLag()).toEqual(
-      new Map([
-        [0, 2],
-        [1, 0],
-        [2, 0],
-        [3, 0],
-      ]),
-    )
+    expect(Object.fromEntries(await log.readLag())).toEqual({ 0: 2, 1: 0, 2: 0, 3: 0 })
     let release = () => {}
     table.before = () =>
       new Promise(resolve => {
         release = resolve
       })
-    const begun = Date.now()
     const storing = await log.store(table.store)
     await until('in hand', () => table.handed.length > 0)
-    expect(Math.abs(begun - (log.unstoredSince.get(0) ?? 0))).toBeLessThan(10_000)
+    expect(log.unstoredSince.get(0)).toBeGreaterThanOrEqual(begun)
+    expect(log.unstoredSince.get(0)).toBeLessThanOrEqual(appended)
     release()
     await until('caught up', async () => ((await log.readLag()).get(0) ?? 0) === 0)
     expect(log.unstoredSince.size).toBe(0)

@@ -19,6 +19,6 @@ export function someOf<T>(values: readonly T[], oneOf = 6): T[] {
   return values.filter((_value, index) => (index + turn) % oneOf === 0)
 }
 
-/** The items in groups of twelve, for checks after each group that would take long after each item. */
-export const inTwelves = <T>(items: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(items.length / 12) }, (_, n) => items.slice(n * 12, n * 12 + 12))
+/** The items in groups, for checks that would take long after each item. */
+export const inGroups = <T>(items: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size))

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici'
 import { FAILURES, type FailureCode, FIELD_ERRORS } from '../../src/http/error-codes.ts'
+import { noteSent } from './log-search.ts'
 import { OWNER, type Server } from './server.ts'
 
 export interface Answer {
@@ -39,6 +40,7 @@ function checkCodes({ status, body }: Answer): void {
 
 export function createClient(server: Pick<Server, 'url'>, token: string): Client {
   const send = async (method: Method, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    noteSent(path, body)
     const response = await request(`${server.url}/api/v3${path}`, {
       dispatcher,
       method,

@@ -2,8 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { inject } from 'vitest'
-import { getCurrentTest } from 'vitest/suite'
+import { inject, TestRunner } from 'vitest'
 import { type Database, openDatabase } from '../../db/client.ts'
 import type { Driver } from '../../db/drivers/driver.ts'
 
@@ -72,7 +71,9 @@ export async function openTestDatabase(
   onError: (error: unknown, doing: string) => void = error => console.error(error),
 ): Promise<Database & { driver: Driver }> {
   if (database.kind === 'pglite' && opened.has(database.dataDir))
-    getCurrentTest()?.context.skip(`It looks into the database beside the server: ${postgresMissing()}`)
+    TestRunner.getCurrentTest()?.context.skip(
+      `It looks into the database beside the server: ${postgresMissing()}`,
+    )
   return openDatabase({
     url: database.url,
     directory: join(database.dataDir, 'postgres'),

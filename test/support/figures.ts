@@ -13,3 +13,26 @@ export async function isStored(server: { url: string }): Promise<boolean> {
     figures.get('fieldline_log_up') === 1 && lags.length > 0 && lags.every(([, records]) => records === 0)
   )
 }
+
+/**
+ * How many times the session of the embedded database was held in a lane, and how many of them for no more of the
+ * processor than the bound, by the figures' buckets: the widest that the bound contains, or the one of the bound itself.
+ * The bound is for the usual machine; see `slowness()`.
+ */
+export function countHolds(
+  figures: ReadonlyMap<string, number>,
+  lane: string,
+  boundS: number,
+  slowness: number,
+): { all: number; short: number } {
+  const name = 'fieldline_database_hold_processor_seconds'
+  const counts = [...figures].filter(
+    ([figure]) => figure.startsWith(`${name}_bucket{`) && figure.includes(`lane="${lane}"`),
+  )
+  // Buckets are cumulative.
+  const within = counts.filter(([figure]) => Number(/le="([\d.]+)"/.exec(figure)?.[1]) <= boundS * slowness)
+  return {
+    all: figures.get(`${name}_count{lane="${lane}"}`) ?? 0,
+    short: Math.max(0, ...within.map(([, count]) => count)),
+  }
+}

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll } from 'vitest'
 import { useServerProcess } from './own-server.ts'
+import { leastUsualMs } from './processor-time.ts'
 import { until } from './wait.ts'
 
 const PROBE = resolve(import.meta.dirname, 'held-loop.mjs')
+
+const TRIES = 3
 
 /** A server in a separate process that measures how long its event loop was blocked. */
 export function useMeasuredServer(env: Record<string, string> = {}) {
@@ -22,20 +25,25 @@ export function useMeasuredServer(env: Record<string, string> = {}) {
     await until('the probe of the event loop answers', () => expected.test(readFileSync(file, 'utf8')))
     return readFileSync(file, 'utf8')
   }
+  async function measure(work: () => Promise<unknown>): Promise<number> {
+    await signalled(/^measuring/)
+    let longest: string | undefined
+    try {
+      await work()
+    } finally {
+      longest = await signalled(/^[\d.]+\n/)
+    }
+    return Number(longest)
+  }
 
   return {
     server,
     database,
-    /** The maximum processor time between two turns of its event loop during the work, in milliseconds. */
-    async heldMs(work: () => Promise<unknown>): Promise<number> {
-      await signalled(/^measuring/)
-      let longest: string | undefined
-      try {
-        await work()
-      } finally {
-        longest = await signalled(/^[\d.]+\n/)
-      }
-      return Number(longest)
-    },
+    /**
+     * The maximum processor time between two turns of its event loop during the work, in milliseconds of the usual
+     * machine. Work that exceeds the bound is done again, and the least counts.
+     */
+    heldMs: (boundMs: number, work: () => Promise<unknown>) =>
+      leastUsualMs(boundMs, () => measure(work), TRIES),
   }
 }

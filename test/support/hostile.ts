@@ -30,7 +30,7 @@ export const TEXTS = HOSTILE.filter(value => typeof value === 'string')
  * One of this many values is tried in a place, and the others in the next places of its kind: `SHARE=1` tries all, for
  * minutes.
  */
-export const SHARE = Number(process.env.SHARE ?? 5)
+export const SHARE = Number(process.env.SHARE ?? 10)
 
 let turn = 0
 
@@ -116,7 +116,7 @@ export function forge(cursor: string | undefined): string[] {
       encode(put(keys, place, value)),
     ),
   )
-  return [...forged, ...['', 'x', 'null', '[]', '{}', '0'].map(encode), `${cursor}x`, cursor.slice(1)]
+  return [...forged, `${cursor}x`, cursor.slice(1)]
 }
 
 const encode = (value: unknown) => Buffer.from(toText(value) ?? '').toString('base64url')
@@ -127,7 +127,7 @@ export const toText = (value: unknown): string | undefined =>
 
 /** Texts that are no cursors. */
 export const NO_CURSORS = [
-  ...HOSTILE.map(encode),
+  ...[...HOSTILE, 'x', '[]', '{}'].map(encode),
   ...HOSTILE.map(value => (typeof value === 'string' ? value : '!')),
 ]
 

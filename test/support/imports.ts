@@ -17,7 +17,8 @@ export type ImportRecord = Pick<
   | 'error'
   | 'mapping'
   | 'failures'
->
+  | 'undo'
+> & { canUndo: boolean }
 
 /** Sends a file as a form does. */
 export async function upload(
@@ -30,7 +31,7 @@ export async function upload(
 ): Promise<Answer> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
-  form.append('file', new Blob([file]), fileName)
+  form.append('file', new Blob([typeof file === 'string' ? file : new Uint8Array(file)]), fileName)
   const response = await fetch(`${server.url}/api/v3/data/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${client.token}`, ...headers },

@@ -1,5 +1,6 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import type { TestDevice } from './client.ts'
+import { noteSent } from './log-search.ts'
 
 /** An MQTT connection of a device, without automatic reconnection. */
 export function connectDevice(
@@ -26,6 +27,7 @@ export async function publish(
   message: unknown,
   qos: 0 | 1 | 2 = 1,
 ): Promise<void> {
+  noteSent('', message)
   const payload = typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message)
   await client.publishAsync(`devices/${device.id}/location`, payload, { qos })
 }

@@ -7,6 +7,7 @@ export interface Media {
 
 export interface JsonSchema {
   $ref?: string
+  description?: string
   type?: string | string[]
   properties?: { [name: string]: JsonSchema }
   additionalProperties?: boolean | JsonSchema
@@ -26,9 +27,11 @@ export interface OperationSpec {
   description?: string
   tags?: string[]
   'x-permission'?: string
+  'x-api-key'?: 'refused' | 'endless'
+  'x-answers-secret'?: true
   security?: object[]
   parameters?: { name: string; in: string; schema?: JsonSchema; example?: unknown; style?: string }[]
-  requestBody?: { content: { [type: string]: Media } }
+  requestBody?: { required?: boolean; content: { [type: string]: Media } }
   responses: { [status: string]: { $ref?: string; content?: { [type: string]: Media } } }
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 
 /** The streets around Toolangi: vector tiles of the levels 0 to 15 (test/data/basemap/README.md). */
 export const TOOLANGI = resolve(import.meta.dirname, '../data/basemap/toolangi.pmtiles')
@@ -19,8 +20,12 @@ export type Behaviour =
   | 'half'
   /** It sends other bytes than it was asked for. */
   | 'endless'
+  /** It sends byte by byte. */
+  | 'crumbling'
   | 'another range'
   | 'no ranges'
+  /** The upload of the archive has stopped in the middle. */
+  | 'cut off'
   /** Each answer has another ETag. */
   | 'changing'
 
@@ -38,7 +43,7 @@ export interface RemoteArchive {
 
 /** A server that holds an archive. */
 export async function startRemoteArchive(): Promise<RemoteArchive> {
-  const bytes = readFileSync(TOOLANGI)
+  const whole = readFileSync(TOOLANGI)
   const open = new Set<ServerResponse>()
   const server = createServer((request, response) => {
     open.add(response)
@@ -46,6 +51,7 @@ export async function startRemoteArchive(): Promise<RemoteArchive> {
     archive.most = Math.max(archive.most, open.size)
     archive.asked.push(request.headers.range ?? '')
     const { behaviour } = archive
+    const bytes = behaviour === 'cut off' ? whole.subarray(0, whole.length / 2) : whole
     const [, from = '0', to = '0'] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? []
     const [first, last] = [Number(from), Math.min(Number(to), bytes.length - 1)]
     const piece = bytes.subarray(first, last + 1)
@@ -59,6 +65,7 @@ export async function startRemoteArchive(): Promise<RemoteArchive> {
       ...(behaviour === 'half' ? { 'content-length': piece.length } : {}),
     })
     if (behaviour === 'half') response.write(piece.subarray(0, piece.length / 2), () => response.destroy())
+    else if (behaviour === 'crumbling') crumble(response, piece)
     else response.end(behaviour === 'endless' ? bytes : piece)
   })
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
@@ -75,4 +82,13 @@ export async function startRemoteArchive(): Promise<RemoteArchive> {
     },
   }
   return archive
+}
+
+/** Sends each byte when the last one has been read: more of them in the socket would be read at once. */
+async function crumble(response: ServerResponse, bytes: Buffer): Promise<void> {
+  for (const byte of bytes) {
+    response.write(Buffer.of(byte))
+    await setImmediate()
+  }
+  response.end()
 }

@@ -19,11 +19,15 @@ declare module 'vitest' {
      * ended.
      */
     processorSeconds?: number
+    /** The number of servers whose logs were searched for what no log may hold, and what was found. */
+    logSearch?: { servers: number; findings: string[] }
   }
 }
 
 const EXPENSIVE_FILES = 10
 const SHOWN_NAMES = 5
+/** Characters of an error's message. */
+const ERROR_SHOWN = 2_000
 const TICK_MS = 1_000
 
 interface Cost {
@@ -47,7 +51,8 @@ const costsFile = () => join(cacheFolder(), 'test-costs.json')
 /**
  * Reports the progress of the run: on a terminal one line with the finished files, the failed ones, and the minutes
  * left according to the last run; elsewhere a line per file. At its end it prints the minutes of each suite, the most
- * expensive files, the skipped tests with their reasons, and for each failure the command that runs it alone.
+ * expensive files, what the logs of servers hold that no log may hold, which fails the run, the skipped tests with their
+ * reasons, and for each failure the command that runs it alone.
  */
 export default class RunReporter extends DefaultReporter {
   #lastCosts: Record<string, Cost> = {}
@@ -83,7 +88,23 @@ export default class RunReporter extends DefaultReporter {
     this.#done += 1
     if (!module.ok()) this.#failed += 1
     super.onTestModuleEnd(module)
+    this.#printErrors(module)
     this.#draw()
+  }
+
+  /** The end of the run shows them whole, which may be an hour later. */
+  #printErrors(module: TestModule): void {
+    const tests = [...module.children.allTests('failed')]
+    for (const one of [module, ...module.children.allSuites(), ...tests]) {
+      const errors = one.type === 'test' ? (one.result().errors ?? []) : one.errors()
+      for (const { message, cause, stacks = [] } of errors) {
+        const [at] = stacks
+        const place = at ? ` (${relative(this.ctx.config.root, at.file)}:${at.line})` : ''
+        const reason = cause ? `: ${cause.message}` : ''
+        const name = 'fullName' in one ? one.fullName : module.relativeModuleId
+        this.log(`       ${name}: ${message.slice(0, ERROR_SHOWN)}${reason}${place}`)
+      }
+    }
   }
 
   /** On a terminal the one line suffices for a file that passed. */
@@ -106,6 +127,7 @@ export default class RunReporter extends DefaultReporter {
     super.onTestRunEnd(modules, errors, reason)
     this.#keepCosts(modules)
     this.#printMinutes(modules)
+    this.#printLogSearch(modules)
     const tests = modules.flatMap(module => [...module.children.allTests()])
     this.#printSkipped(tests.filter(test => test.result().state === 'skipped'))
     this.#printFailed(modules, tests)
@@ -153,6 +175,20 @@ export default class RunReporter extends DefaultReporter {
       .slice(0, EXPENSIVE_FILES)
     this.log(`\nThe files that took most of the processor, in seconds (all of them: ${costsFile()})`)
     for (const { path, seconds } of expensive) this.log(`  ${seconds.toFixed(1).padStart(5)}  ${path}`)
+  }
+
+  #printLogSearch(modules: readonly TestModule[]): void {
+    const searches = modules.map(module => ({
+      path: module.relativeModuleId,
+      ...(module.meta().logSearch ?? { servers: 0, findings: [] }),
+    }))
+    const servers = searches.reduce((sum, search) => sum + search.servers, 0)
+    const found = searches.flatMap(({ path, findings }) => findings.map(finding => `  ${path}: ${finding}`))
+    this.log(
+      `\nThe logs of ${servers} servers were searched for tokens, keys, passwords, positions and values of records: ${found.length || 'none'}`,
+    )
+    for (const line of found) this.log(line)
+    if (found.length > 0) process.exitCode = 1
   }
 
   #printSkipped(skipped: TestCase[]): void {

@@ -11,7 +11,8 @@ export interface ScriptedBroker {
   connections: number
   /** Sends messages of QoS 1 with these packet identifiers. */
   publish(messages: { id: number; payload: string | Buffer; dup?: boolean }[]): void
-  write(bytes: Buffer): void
+  /** Resolves when the system has taken the bytes. */
+  write(bytes: Buffer): Promise<void>
   /** Closes the present connection. */
   hangUp(): void
   close(): Promise<void>
@@ -22,6 +23,8 @@ export interface Script {
   answer?: (connect: { protocolVersion: number }) => Buffer | null | undefined
   /** Whether SUBSCRIBE is answered. */
   subscribes?: boolean
+  /** The quality of service that it grants: 1, or this one. */
+  grants?: 0
 }
 
 const ACCEPTED = { 4: Buffer.from([0x20, 2, 0, 0]), 5: Buffer.from([0x20, 3, 0, 0, 0]) }
@@ -45,7 +48,7 @@ export async function startScriptedBroker(script: Script = {}): Promise<Scripted
         if (bytes) client.write(bytes)
         else if (bytes === null) client.destroy()
       } else if (packet.cmd === 'subscribe' && script.subscribes !== false) {
-        const granted = packet.subscriptions.map(() => 1)
+        const granted = packet.subscriptions.map(() => script.grants ?? 1)
         client.write(
           generate({ cmd: 'suback', messageId: packet.messageId ?? 0, granted }, { protocolVersion }),
         )
@@ -66,7 +69,11 @@ export async function startScriptedBroker(script: Script = {}): Promise<Scripted
         socket?.write(generate({ ...packet, messageId: id, payload, dup }, { protocolVersion }))
       }
     },
-    write: bytes => void socket?.write(bytes),
+    write: bytes =>
+      new Promise(resolve => {
+        if (socket) socket.write(bytes, () => resolve())
+        else resolve()
+      }),
     hangUp: () => socket?.destroy(),
     async close() {
       for (const one of sockets) one.destroy()

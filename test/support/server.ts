@@ -2,10 +2,13 @@ import { ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { readEnv, toConfig } from '../../src/config.ts'
+import { readRelease } from '../../src/http/release.ts'
+import { createLogger } from '../../src/logger.ts'
 import { openProcess } from '../../src/open.ts'
+import { freePort } from '../services/commands.ts'
 import { lend, type TestDatabase } from './database.ts'
+import { forgetSent, searchLog } from './log-search.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../dist/server/src/main.js')
 const READY_WITHIN_MS = 120_000
@@ -30,6 +33,18 @@ export interface ServerProcess extends Server {
 }
 
 const running = new Map<unknown, Server['output']>()
+/** The logs of all servers, and how much of each was searched. */
+const logs = new Map<Server['output'], number>()
+
+/** Searches what servers have written since the last call for what no log may hold. */
+export function searchLogs(): { servers: number; findings: string[] } {
+  const findings = [...logs].flatMap(([{ stderr }, from]) => searchLog(stderr.slice(from)))
+  const servers = logs.size
+  logs.clear()
+  forgetSent()
+  for (const output of running.values()) logs.set(output, output.stderr.length)
+  return { servers, findings }
+}
 
 /** The outputs of the running servers, for a failed test. */
 export const outputsOfRunning = () => [...running.values()]
@@ -47,16 +62,18 @@ export const isRunning = ({ output }: Server) => outputsOfRunning().includes(out
  */
 export async function openServer(database: TestDatabase, env: Record<string, string> = {}): Promise<Server> {
   const output = { stdout: '', stderr: '' }
+  logs.set(output, 0)
   const log = new Writable({
     write(chunk, _encoding, done) {
       output.stderr += chunk
       done()
     },
   })
-  const logger = pino({ level: 'info', base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, log)
+  const logger = createLogger('info', log)
   const id = {}
   const { opened, close } = openProcess(toConfig(readEnv(serverEnv(database, env))), {
     logger,
+    release: readRelease(),
     onLost(error) {
       logger.fatal({ err: error }, 'The process cannot go on')
       running.delete(id)
@@ -84,7 +101,9 @@ export async function startServer(
   env: Record<string, string> = {},
   limits: Limits = {},
 ): Promise<ServerProcess> {
-  const child = spawnServer(database, env, limits)
+  // A test that kills it may start another one on its ports.
+  const ports = { PORT: `${await freePort()}`, MQTT_PORT: `${await freePort()}` }
+  const child = spawnServer(database, { ...ports, ...env }, limits)
   const output = collect(child)
   const ready = await new Promise<RegExpExecArray>((done, fail) => {
     const timer = setTimeout(() => fail(new Error(`Not ready in time\n${output.stderr}`)), READY_WITHIN_MS)
@@ -107,9 +126,10 @@ export async function startServer(
   })
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-    const exit = once(child, 'exit')
+    // At its exit not all of its output may have been read.
+    const closed = once(child, 'close')
     child.kill(signal)
-    const [code] = (await exit) as [number | null]
+    const [code] = (await closed) as [number | null]
     return code
   }
   return {
@@ -131,16 +151,34 @@ export async function startServer(
 export async function startRefused(
   database: TestDatabase,
   env: Record<string, string> = {},
-): Promise<{ code: number | null; stderr: string }> {
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = spawnServer(database, env)
   const output = collect(child)
   // A server that starts all the same would never end.
   child.stdout?.on('data', () => {
     if (output.stdout.includes('fieldline ready')) child.kill('SIGKILL')
   })
-  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
   if (signal) throw new Error(`It was not refused\n${output.stdout}${output.stderr}`)
-  return { code, stderr: output.stderr }
+  return { code, ...output }
+}
+
+/** Starts a server whose start waits for something. */
+export function spawnWaiting(
+  database: TestDatabase,
+  env: Record<string, string>,
+): { output: Server['output']; kill(signal?: NodeJS.Signals): Promise<number | null> } {
+  const child = spawnServer(database, env)
+  const output = collect(child)
+  return {
+    output,
+    async kill(signal = 'SIGKILL') {
+      const closed = once(child, 'close')
+      child.kill(signal)
+      const [code] = (await closed) as [number | null]
+      return code
+    },
+  }
 }
 
 /** The environment of a server under test. */
@@ -159,19 +197,21 @@ function serverEnv(database: TestDatabase, env: Record<string, string>): Record<
   }
 }
 
-/** The limits of the process; by default those of the test's own. */
+/** The limits of the process, by default those of the test's own, and its program, by default this one's. */
 interface Limits {
   descriptors?: number
+  /** The main file of another release. */
+  main?: string
 }
 
 function spawnServer(
   database: TestDatabase,
   env: Record<string, string>,
-  { descriptors }: Limits = {},
+  { descriptors, main = MAIN }: Limits = {},
 ): ChildProcess {
   const { PATH, HOME } = process.env
   const limited = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `
-  const child = spawn('/bin/sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, MAIN], {
+  const child = spawn('/bin/sh', ['-c', `${limited}exec "$@"`, 'sh', process.execPath, main], {
     env: { PATH, HOME, ...serverEnv(database, env) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -183,6 +223,7 @@ function spawnServer(
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {
   const output = { stdout: '', stderr: '' }
+  logs.set(output, 0)
   child.stdout?.on('data', chunk => {
     output.stdout += chunk
   })

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll } from 'vitest'
-import { killLeft, outputsOfRunning } from './server.ts'
+import { killLeft, outputsOfRunning, searchLogs } from './server.ts'
 
 /**
  * The part of each server's output that the report of a failed test shows: the machine may be gone before anybody reads
@@ -31,6 +31,8 @@ beforeAll(() => {
 // biome-ignore lint/correctness/noEmptyPattern: vitest gives the suite as the second argument alone
 afterAll(({}, { file }) => {
   killLeft()
+  const { servers, findings } = searchLogs()
+  file.meta.logSearch = { servers, findings }
   file.meta.processorSeconds = processorSeconds() - usedBefore
 })
 

@@ -2,6 +2,9 @@ import type { Database } from '../../db/client.ts'
 
 // The rows of an organization, found by the column organization_id: a new table is covered without further code.
 
+/** A pattern of the identifiers that the server creates (UUIDv7), in SQL and in JavaScript. */
+export const IDENTIFIER = '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}'
+
 interface Table {
   name: string
   hasId: boolean
@@ -55,9 +58,8 @@ export async function listAllIds(db: Database, organizationId: string): Promise<
   const ids = new Set<string>()
   for (const { name } of await listTables(db)) {
     const rows = await db.system.query<{ id: string }>(
-      `SELECT DISTINCT (regexp_matches(t::text, '[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}', 'g'))[1] AS id
-       FROM ${name} t WHERE organization_id = $1`,
-      [organizationId],
+      `SELECT DISTINCT (regexp_matches(t::text, $2, 'g'))[1] AS id FROM ${name} t WHERE organization_id = $1`,
+      [organizationId, IDENTIFIER],
     )
     for (const { id } of rows) ids.add(id)
   }

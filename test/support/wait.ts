@@ -1,19 +1,21 @@
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises'
 
 /**
- * Waits until `test` is true; fails with `what` after the timeout, which is long because it is no promise of the
+ * Waits until `test` is true; fails with `what`, which may say how it stands then, after the timeout, which is long because it is no promise of the
  * product. Checking takes processor time from the awaited work: the longer it has taken, the longer the pause, by a
  * twentieth of it.
  */
 export async function until(
-  what: string,
+  what: string | (() => string),
   test: () => boolean | Promise<boolean>,
   timeoutMs = 120_000,
 ): Promise<void> {
   const begun = performance.now()
   while (!(await test())) {
     const waitedMs = performance.now() - begun
-    if (waitedMs > timeoutMs) throw new Error(`Not in ${timeoutMs} ms: ${what}`)
+    if (waitedMs > timeoutMs) {
+      throw new Error(`Not in ${timeoutMs} ms: ${typeof what === 'string' ? what : what()}`)
+    }
     await pause(Math.max(20, Math.min(waitedMs / 20, 200, timeoutMs - waitedMs)))
   }
 }

@@ -20,6 +20,7 @@ import type { MadeDevice } from './welcome.tsx'
 const Welcome = lazyWithRetry(() => import('./welcome.tsx'))
 const StreetsHint = lazyWithRetry(() => import('./streets-hint.tsx'))
 const SampleNote = lazyWithRetry(async () => ({ default: (await import('./sample-data.tsx')).SampleNote }))
+const ReadWork = lazyWithRetry(() => import('./read-work.tsx'))
 const SetupDialog = lazyWithRetry(() => import('../setup-dialog.tsx'))
 /** The interval at which the list is sorted again. */
 const SORT_EVERY_MS = 1_000
@@ -54,6 +55,7 @@ export function MapPage() {
   const [isSelecting, setSelecting] = useState(false)
   const { fences, isWhole } = useFences()
   const showsHints = useLater(map !== null) && may('update/organization')
+  const showsWork = useLater(known) && may('view/task')
   const area = useMemo(() => findArea(filters.area, fences), [filters.area, fences])
   const isEditing = fence === 'new' || (fence !== null && filters.edit)
 
@@ -127,6 +129,11 @@ export function MapPage() {
           </Suspense>
         )}
       </SubjectList>
+      {showsWork && (
+        <Suspense>
+          <ReadWork />
+        </Suspense>
+      )}
       <div className="map-area">
         {/* In the tab order it follows the list, not the buttons of the map. */}
         {subject && (

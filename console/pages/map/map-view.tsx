@@ -1,6 +1,7 @@
 import type { Map as MapLibre } from 'maplibre-gl'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'react-router'
+import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
 import { useLive } from '../../live/live.tsx'
 import type { Overlay } from '../../live/overlay.ts'
 import type { createOverview } from '../../live/overview.ts'
@@ -11,6 +12,7 @@ import { IconButton } from '../../parts/parts.tsx'
 import { useAfterPaint } from '../../parts/use-after-paint.ts'
 import { onTheme } from '../../preferences.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
+import type { Hovered } from './hover-card.tsx'
 import { showHubs } from './hubs-layer.ts'
 import { useHubs, useTrail } from './subject-queries.ts'
 import { showTrail } from './trail-layer.ts'
@@ -32,6 +34,8 @@ interface Props {
   /** More buttons beside those of the map. */
   children?: ReactNode
 }
+
+const HoverCard = lazyWithRetry(() => import('./hover-card.tsx'))
 
 const loadDrawing = async () => {
   const [overlay, overview] = await Promise.all([
@@ -56,11 +60,12 @@ export function MapView(props: Props) {
   const { opened, failed } = useMap(container, loadDrawing)
   const map = opened?.map
   const [overlay, setOverlay] = useState<Overlay | null>(null)
+  const [hovered, setHovered] = useState<Hovered | null>(null)
   const showAll = useRef<ReturnType<typeof createOverview>>(null)
   const handlers = useRef({ onSelect, onStray, isShown, write: format.count })
   handlers.current = { onSelect, onStray, isShown, write: format.count }
   const { data: hubs } = useHubs()
-  const { key: entry } = useLocation()
+  const { key: entry, hash } = useLocation()
   const trail = useTrail(subject, isDebounced && subject === props.subject)
 
   useEffect(() => {
@@ -75,6 +80,8 @@ export function MapView(props: Props) {
       isShown: slot => handlers.current.isShown(slot),
       writeCount: count => handlers.current.write(count),
       onSelect: (id, point) => handlers.current.onSelect(id, point),
+      onHover: (id, { x, y }) =>
+        setHovered(id === null ? null : { id, x, y, width: map.getContainer().clientWidth }),
     })
     const unfollow = onTheme(() => overlay.set({ colors: readMapColors() }))
     const onStray = () => {
@@ -106,10 +113,16 @@ export function MapView(props: Props) {
   useEffect(() => overlay?.set({ colors: readMapColors() }), [overlay, state.name])
   useEffect(() => overlay?.set({ selected: subject, follow }), [overlay, subject, follow])
   const kept = useRef<ReturnType<typeof keepViewInAddress>>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each navigation writes an address without the view
-  useEffect(() => kept.current?.rewrite(), [entry])
   /** Whether somebody has moved the map: after that no filter moves it. */
   const seen = useRef(false)
+  const firstEntry = useRef(entry)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each navigation writes an address, without the view or with another one
+  useEffect(() => {
+    const view = entry === firstEntry.current ? null : readView(hash)
+    if (!map || !view) return kept.current?.rewrite()
+    seen.current = true
+    map.jumpTo(view, { originalEvent: true })
+  }, [entry])
   /** The last subject that the map moved to. A new map with the same view does not move there again. */
   const goneTo = useRef<string>(null)
   useEffect(() => {
@@ -132,9 +145,33 @@ export function MapView(props: Props) {
       seen.current = true
       return
     }
-    seen.current =
-      isElsewhere || (isAnybody && showAll.current?.(handlers.current.isShown, { isFirst: true }) === true)
-  }, [map, overlay, known, isElsewhere, isAnybody])
+    const isFitted =
+      !isElsewhere && isAnybody && showAll.current?.(handlers.current.isShown, { isFirst: true }) === true
+    seen.current = isElsewhere || isFitted
+    if (isFitted) setFitted({ isShown: handlers.current.isShown, size: fleet.ids.length })
+  }, [map, overlay, fleet, known, isElsewhere, isAnybody])
+  /** The filters of the first view, which grows with the fleet until somebody does anything, and the number of its subjects. */
+  const [fitted, setFitted] = useState<{ isShown: Props['isShown']; size: number } | null>(null)
+  const size = fitted?.size ?? 0
+  const isGrowing = fitted?.isShown === isShown && !props.subject && !isElsewhere && !isDrawing
+  useEffect(() => {
+    if (!isGrowing) return setFitted(null)
+    if (!map) return
+    let end = () => {}
+    let isOver = false
+    const grow = () => showAll.current?.(handlers.current.isShown, { isFirst: true, glides: true })
+    // Without it the map stays as it is.
+    void import('./arriving.ts').then(
+      ({ fitWhileArriving }) => {
+        if (!isOver) end = fitWhileArriving(map, fleet, size, grow)
+      },
+      () => {},
+    )
+    return () => {
+      isOver = true
+      end()
+    }
+  }, [isGrowing, size, map, fleet])
   useEffect(() => (map ? showHubs(map, hubs ?? []) : undefined), [map, hubs])
   useEffect(
     () => (map ? showTrail(map, trail.data ?? [], fleet, subject) : undefined),
@@ -161,6 +198,11 @@ export function MapView(props: Props) {
       <section className="map-canvas" ref={container} aria-label={texts.map.label} />
       <canvas className="map-layer" ref={markers} />
       <canvas className="map-layer" ref={labels} />
+      {hovered && hovered.id !== props.subject && (
+        <Suspense>
+          <HoverCard {...hovered} />
+        </Suspense>
+      )}
       {failed && <p className="map-note">{texts.map.noWebgl}</p>}
       <div className="map-buttons">
         <IconButton icon="all" label={texts.map.overview} onPress={() => showAll.current?.(isShown)} />

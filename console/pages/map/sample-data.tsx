@@ -1,9 +1,10 @@
 import '../../styles/sample-data.css'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { answered, api } from '../../api/client.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
+import { Question } from '../../parts/question.tsx'
 import { sampleDataTexts } from '../../texts/sample-data.ts'
 import { useLocale } from '../../texts/texts.tsx'
 
@@ -52,23 +53,29 @@ export function SampleOffer() {
   )
 }
 
-/** How far the sample company is, and the button that deletes it. */
+/** How far the sample company is, and the button that deletes it after a question. */
 export function SampleNote() {
   const { t, showPercent } = useWords()
   const queries = useQueryClient()
   const data = useSampleData()
-  const before = useRef(data?.status)
+  const status = data?.status
+  // The records come first, and the history after them.
+  const step = status === 'creating' && data && data.progress > 0 ? 'filling' : status
+  const before = useRef(step)
+  const [isAsking, setAsking] = useState(false)
   const remove = useMutation({
     mutationFn: () => answered(api.DELETE('/api/v3/organization/sample-data')),
     onSuccess: () => queries.invalidateQueries(),
+    onSettled: () => setAsking(false),
     onError: () => queries.invalidateQueries({ queryKey: KEY }),
   })
-  const status = data?.status
   useEffect(() => {
     // Lists that were read meanwhile lack the records that came later.
-    if (before.current === 'creating' && status !== 'creating') void queries.invalidateQueries()
-    before.current = status
-  }, [status, queries])
+    const last = before.current
+    before.current = step
+    if (last === undefined || last === step) return
+    if (step === 'filling' || last === 'creating' || last === 'filling') void queries.invalidateQueries()
+  }, [step, queries])
   if (!data || status === 'none') return null
   return (
     <div className="sample-note">
@@ -78,11 +85,20 @@ export function SampleNote() {
           <span>{t.creating(showPercent(data.progress))}</span>
         </>
       )}
-      {status === 'there' && <span>{t.there}</span>}
+      {status === 'there' && !isAsking && <span>{t.there}</span>}
       {status === 'failed' && <span role="alert">{t.failed}</span>}
-      <ActionButton isPending={remove.isPending} onPress={() => remove.mutate()}>
-        {t.remove}
-      </ActionButton>
+      {isAsking ? (
+        <Question
+          ask={t.ask}
+          yes={t.yes}
+          no={t.no}
+          isPending={remove.isPending}
+          onYes={() => remove.mutate()}
+          onNo={() => setAsking(false)}
+        />
+      ) : (
+        <ActionButton onPress={() => setAsking(true)}>{t.remove}</ActionButton>
+      )}
       {remove.error && <Trouble error={remove.error} isDeed />}
     </div>
   )

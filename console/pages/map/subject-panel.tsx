@@ -15,8 +15,10 @@ import { urls } from '../../urls.ts'
 import { usePlace } from '../places.ts'
 import { hasFallenSilent, readSpeed } from './speed.ts'
 import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './subject-queries.ts'
+import { useWork } from './subject-work.ts'
 
 const Absent = lazyWithRetry(() => import('./absent.tsx'))
+const WorkLink = lazyWithRetry(() => import('./work-link.tsx'))
 const ShareDialog = lazyWithRetry(() => import('../share-dialog.tsx'))
 
 interface Props {
@@ -56,6 +58,7 @@ export function SubjectPanel({
   const isAway = state.name === 'offline'
   const { data: records, error } = useSubjectRecords(subjectId, isDebounced)
   const hub = useHubs().data?.find(one => one._id === records?.hubId)
+  const task = useWork(subjectId)?.task
   const t = texts.subject
   const name =
     position?.name ??
@@ -94,6 +97,11 @@ export function SubjectPanel({
             </span>
           </p>
           <Where {...{ position, isDebounced }} />
+          {task && (
+            <Suspense>
+              <WorkLink task={task} />
+            </Suspense>
+          )}
           <div className="panel-actions">
             <ToggleButton className="button plain" isSelected={follow} onChange={onFollow}>
               <Icon name="follow" />

@@ -1,20 +1,20 @@
 import '../../styles/setup.css'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Form } from 'react-aria-components'
 import { answered, api } from '../../api/client.ts'
-import { Failure } from '../../api/failure.ts'
 import { useWorkspace } from '../../api/workspace.ts'
-import { describeFields } from '../../parts/form-errors.ts'
+import { FieldForm } from '../../parts/field-form.tsx'
+import { useFormErrors } from '../../parts/form-errors.ts'
 import { ActionButton, Copyable, Field, Trouble } from '../../parts/parts.tsx'
 import { useUnsaved } from '../../parts/unsaved.ts'
 import { welcomeTexts as de } from '../../texts/de/welcome.ts'
 import { welcomeTexts as en } from '../../texts/en/welcome.ts'
-import { useOwnTexts, useTexts } from '../../texts/texts.tsx'
+import { useOwnTexts } from '../../texts/texts.tsx'
 
 const TEXTS = { en, de }
 
 import { SampleOffer } from './sample-data.tsx'
+import { ZoneQuestion } from './zone-question.tsx'
 
 export interface MadeDevice {
   _id: string
@@ -28,14 +28,17 @@ const quote = (text: string) => (/^[\w@.+-]+$/.test(text) ? text : `'${text.repl
 
 /** Shown instead of an empty map: the way to the first position. */
 export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => void }) {
-  const texts = useTexts()
-  const { may, user } = useWorkspace()
+  const { may, user, organizations } = useWorkspace()
   const queries = useQueryClient()
   const t = useOwnTexts(TEXTS)
+  const state = useFormErrors()
+  const { errors, clear, show } = state
   const [name, setName] = useState('')
   useUnsaved(name !== '')
   const make = useMutation({
     mutationFn: async () => (await answered(api.POST('/api/v3/device', { body: { name } }))).data,
+    onMutate: clear,
+    onError: show,
     onSuccess: device => {
       void queries.invalidateQueries({ queryKey: ['devices'] })
       onMade(device)
@@ -52,7 +55,9 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
   })
   // The server does not publish its MQTT port. MQTT over WebSocket uses the page's own.
   const mqtt = `${location.origin.replace('http', 'ws')}/mqtt`
-  const command = `npm run simulate -- --url ${location.origin} --mqtt ${mqtt} --email ${quote(user.email)} --password ${t.fleetPassword}`
+  // Without it the command signs in to the organization that the account used last, maybe in another tab.
+  const there = organizations.length > 1 ? ` --organization ${user.organizationId}` : ''
+  const command = `npm run simulate -- --url ${location.origin} --mqtt ${mqtt} --email ${quote(user.email ?? '')}${there} --password ${t.fleetPassword}`
   return (
     <section className="welcome" aria-labelledby="welcome-title">
       <h2 id="welcome-title">{t.title}</h2>
@@ -66,14 +71,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
         </p>
       )}
       {may('create/device') ? (
-        <Form
-          className="inline-form"
-          validationErrors={make.error instanceof Failure ? describeFields(make.error.fields, texts) : {}}
-          onSubmit={event => {
-            event.preventDefault()
-            make.mutate()
-          }}
-        >
+        <FieldForm state={state} className="inline-form" onSubmit={() => make.mutate()}>
           <Field
             label={t.name}
             name="name"
@@ -85,11 +83,12 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
           <ActionButton looks={newest ? 'plain' : 'primary'} type="submit" isPending={make.isPending}>
             {t.create}
           </ActionButton>
-        </Form>
+        </FieldForm>
       ) : (
         <p className="hint">{t.noPermission}</p>
       )}
-      {make.error && <Trouble error={make.error} isDeed />}
+      {errors.hasOthers && <Trouble error={make.error} isDeed />}
+      <ZoneQuestion />
       <SampleOffer />
       <h3>{t.fleet}</h3>
       <p className="hint">{t.fleetLead}</p>

@@ -1,5 +1,13 @@
-import { useMemo, useRef, useState } from 'react'
-import { Button, ComboBox, Input, ListBox, ListBoxItem, Popover } from 'react-aria-components'
+import { use, useMemo, useRef, useState } from 'react'
+import {
+  Button,
+  ComboBox,
+  ComboBoxStateContext,
+  Input,
+  ListBox,
+  ListBoxItem,
+  Popover,
+} from 'react-aria-components'
 import { MAX_SEARCH } from '../../api/lists.ts'
 import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -58,7 +66,7 @@ export function Chooser({ subjects, onChange }: Props) {
           onChange={key => key !== null && add(key)}
         >
           <Icon name="search" />
-          <Input placeholder={t.choose} maxLength={MAX_SEARCH} />
+          <Search placeholder={t.choose} />
           <Button className="button quiet square clear">
             <Icon name="down" />
           </Button>
@@ -90,6 +98,18 @@ export function Chooser({ subjects, onChange }: Props) {
         </ul>
       )}
     </div>
+  )
+}
+
+/** The field opens its list wherever it is pressed: nobody knows the offered names by heart. */
+function Search({ placeholder }: { placeholder: string }) {
+  const list = use(ComboBoxStateContext)
+  return (
+    <Input
+      placeholder={placeholder}
+      maxLength={MAX_SEARCH}
+      onClick={() => list?.isOpen || list?.open(null, 'manual')}
+    />
   )
 }
 

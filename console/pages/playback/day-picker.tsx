@@ -1,26 +1,10 @@
 import { type DateValue, parseDate } from '@internationalized/date'
 import { useEffect, useMemo, useState } from 'react'
-import {
-  Button,
-  Calendar,
-  CalendarCell,
-  CalendarGrid,
-  CalendarGridBody,
-  CalendarGridHeader,
-  CalendarHeaderCell,
-  DateInput,
-  DatePicker,
-  DateSegment,
-  Dialog,
-  Group,
-  Heading,
-  Popover,
-} from 'react-aria-components'
 import { serverNow } from '../../clock.ts'
-import { Icon } from '../../parts/icon.tsx'
+import { DateChoice } from '../../parts/date-picker.tsx'
+import { stepDay } from '../../parts/days.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { useFormat } from '../../texts/texts.tsx'
-import { stepDay } from './address.ts'
 import { usePlaybackTexts } from './texts.ts'
 
 /** The history is kept for a year. */
@@ -51,47 +35,14 @@ export function DayPicker({ day, onChange }: { day: string; onChange: (day: stri
         isDisabled={day <= earliest}
         onPress={() => go(stepDay(day, -1))}
       />
-      <DatePicker
+      <DateChoice
         aria-label={t.day}
         value={typed ?? value}
         onChange={type}
         onBlur={() => setTyped(null)}
         minValue={parseDate(earliest)}
         maxValue={parseDate(today)}
-        shouldForceLeadingZeros
-      >
-        <Group className="date-field">
-          <DateInput className="date-input">
-            {segment => <DateSegment segment={segment} className="date-segment" />}
-          </DateInput>
-          <Button className="button quiet square">
-            <Icon name="calendar" />
-          </Button>
-        </Group>
-        <Popover className="popover">
-          <Dialog className="calendar">
-            <Calendar>
-              <header>
-                <Button slot="previous" className="button quiet square">
-                  <Icon name="back" />
-                </Button>
-                <Heading />
-                <Button slot="next" className="button quiet square">
-                  <Icon name="next" />
-                </Button>
-              </header>
-              <CalendarGrid>
-                <CalendarGridHeader>
-                  {name => <CalendarHeaderCell>{name}</CalendarHeaderCell>}
-                </CalendarGridHeader>
-                <CalendarGridBody>
-                  {date => <CalendarCell date={date} className="calendar-day" />}
-                </CalendarGridBody>
-              </CalendarGrid>
-            </Calendar>
-          </Dialog>
-        </Popover>
-      </DatePicker>
+      />
       <IconButton icon="next" label={t.after} isDisabled={day >= today} onPress={() => go(stepDay(day, 1))} />
     </div>
   )

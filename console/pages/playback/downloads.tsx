@@ -3,6 +3,7 @@ import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-compone
 import { readName } from '../../api/lists.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Trouble } from '../../parts/parts.tsx'
+import { saveFile } from '../../parts/save-file.ts'
 import type { Span, Subject } from './address.ts'
 import { usePlaybackTexts } from './texts.ts'
 import { type FileFormat, readFile } from './track-queries.ts'
@@ -21,7 +22,10 @@ export function Downloads({ subjects, span, day, anomalies }: Props) {
   const t = usePlaybackTexts()
   const load = useMutation({
     mutationFn: async (format: FileFormat) =>
-      save(await readFile(subjects, span, format, anomalies), `${await nameOf(subjects)} ${day}.${format}`),
+      saveFile(
+        await readFile(subjects, span, format, anomalies),
+        `${await nameOf(subjects)} ${day}.${format}`,
+      ),
   })
   return (
     <>
@@ -57,15 +61,3 @@ async function nameOf(subjects: readonly Subject[]): Promise<string> {
   const known = names.filter(name => name !== null).map(name => name.replace(REFUSED, ' ').trim())
   return [...known.join(', ')].slice(0, NAME_MAX).join('').trim() || 'fieldline'
 }
-
-/** A plain link could not send the session's token. */
-function save(file: Blob, name: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = name
-  link.click()
-  // The browser has read the file by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), REVOKE_AFTER_MS)
-}
-
-const REVOKE_AFTER_MS = 60_000

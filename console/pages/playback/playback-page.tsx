@@ -7,16 +7,10 @@ import { NavigationType, useLocation, useNavigationType } from 'react-router'
 import { useWorkspace } from '../../api/workspace.ts'
 import { serverNow } from '../../clock.ts'
 import { useLive, useNow } from '../../live/live.tsx'
+import { stepDay } from '../../parts/days.ts'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
-import {
-  type Change,
-  keyOf,
-  type PlaybackAddress,
-  type Span,
-  stepDay,
-  usePlaybackAddress,
-} from './address.ts'
+import { type Change, keyOf, type PlaybackAddress, type Span, usePlaybackAddress } from './address.ts'
 import { Chooser } from './chooser.tsx'
 import { DayList, partsOf, Strips } from './day-list.tsx'
 import { DayPicker } from './day-picker.tsx'

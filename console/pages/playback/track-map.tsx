@@ -1,17 +1,24 @@
+import type { Map as MapLibre } from 'maplibre-gl'
 import { useEffect, useMemo, useRef } from 'react'
-import { boundsAroundWays } from '../../map/geometry.ts'
+import { useLive } from '../../live/live.tsx'
+import type { createOverview } from '../../live/overview.ts'
+import { boundsAround, boundsAroundWays } from '../../map/geometry.ts'
 import { useMap } from '../../map/use-map.ts'
 import { IconButton } from '../../parts/parts.tsx'
 import { useTexts } from '../../texts/texts.tsx'
+import { useHubs } from '../map/subject-queries.ts'
 import type { PlayedSubject } from './played-subject.ts'
 import type { Player } from './player.ts'
 import { usePlaybackTexts } from './texts.ts'
 import { type HistoryPoint, linesOf } from './tracks.ts'
 
 const PADDING_PX = 48
+/** The surroundings of a hub. */
+const AREA_ZOOM = 12
 const loadDrawing = async () => ({
   ...(await import('./track-layers.ts')),
   ...(await import('./track-markers.ts')),
+  ...(await import('../../live/overview.ts')),
 })
 
 interface Props {
@@ -50,6 +57,8 @@ export function TrackMap({ shown, anomalies, player }: Props) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same tracks, loaded again, leave the camera where it is
   useEffect(() => showAll(false), [opened, key])
 
+  useArea(opened, shown.length === 0)
+
   return (
     <div className="map">
       <section className="map-canvas" ref={container} aria-label={t.map} />
@@ -62,4 +71,25 @@ export function TrackMap({ shown, anomalies, player }: Props) {
       </div>
     </div>
   )
+}
+
+interface OpenedMap {
+  map: MapLibre
+  loaded: { createOverview: typeof createOverview }
+}
+
+/** Before the first track the map shows where the fleet is, or else the hubs. */
+function useArea(opened: OpenedMap | null, isEmpty: boolean): void {
+  const { fleet, known } = useLive()
+  const { data: hubs } = useHubs()
+  const isPlaced = useRef(false)
+  useEffect(() => {
+    if (!isEmpty) isPlaced.current = true
+    if (!opened || !known || isPlaced.current) return
+    const { map, loaded } = opened
+    const isShown = loaded.createOverview(map, fleet)(() => true, { isFirst: true })
+    const bounds = isShown || !hubs ? null : boundsAround(hubs.map(({ lng, lat }) => [lng, lat]))
+    if (bounds) map.fitBounds(bounds, { padding: PADDING_PX, maxZoom: AREA_ZOOM, animate: false })
+    isPlaced.current = isShown || bounds !== null
+  }, [opened, known, hubs, fleet, isEmpty])
 }

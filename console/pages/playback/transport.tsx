@@ -83,7 +83,7 @@ export function TimeSlider(props: { player: Player; begins: readonly number[]; s
     const show = () => {
       if (!slider.current) return
       slider.current.value = String(player.time)
-      // In seconds, as the clock beside it.
+      // Whole seconds, so that the slider says the same time as the clock beside it.
       const text = format.seconds(Math.floor(player.time / SECOND_MS) * SECOND_MS)
       if (text !== spoken) slider.current.setAttribute('aria-valuetext', text)
       spoken = text

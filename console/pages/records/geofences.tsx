@@ -5,6 +5,8 @@ import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
 import { RecordsPage } from './records-page.tsx'
 
+const path = (id: string) => ({ params: { path: { id } } })
+
 /** The list of geofences. They are shown and edited on the map. */
 export function Component() {
   const texts = useTexts()
@@ -31,6 +33,13 @@ export function Component() {
           minor: true,
         },
       ]}
+      filters={[{ name: 'hubId', kind: 'hubs', label: texts.subject.hub }]}
+      bulk={{
+        hubOf: fence => fence.hubId,
+        setHub: ({ _id }, hubId) =>
+          answered(api.PATCH('/api/v3/geofence/{id}', { ...path(_id), body: { hubId } })),
+        remove: ({ _id }) => answered(api.DELETE('/api/v3/geofence/{id}', path(_id))),
+      }}
       readOne={async id => id}
       form={id => <Navigate to={urls.fence(id ?? 'new')} replace />}
     />

@@ -7,9 +7,12 @@ import { useTexts } from '../../texts/texts.tsx'
 /** The kind of record that a field refers to. */
 const KIND_OF: { [field: string]: KindName | undefined } = {
   hubId: 'hubs',
+  profileId: 'tracker-profiles',
   deviceId: 'devices',
   driverId: 'users',
   vehicleId: 'vehicles',
+  teamId: 'teams',
+  assigneeId: 'users',
 }
 
 export interface RecordDraft<Whole> {

@@ -1,8 +1,8 @@
 import '../../styles/pages.css'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useMemo, useState } from 'react'
-import { Form } from 'react-aria-components'
-import { describeFields, useFormErrors } from '../../parts/form-errors.ts'
+import { type ReactNode, useState } from 'react'
+import { FieldForm } from '../../parts/field-form.tsx'
+import { useFormErrors } from '../../parts/form-errors.ts'
 import { Modal } from '../../parts/modal.tsx'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
@@ -14,6 +14,7 @@ interface Props<Whole> {
   /** The kind, whose queries are read again: `devices`. */
   name: string
   title: string
+  wide?: boolean
   onClose: () => void
   draft: RecordDraft<Whole>
   /** Gets the current record; absent when the role may not save. */
@@ -32,7 +33,7 @@ interface Props<Whole> {
 export function RecordForm<Whole>(props: Props<Whole>) {
   const leaving = useLeaving(props.save !== undefined && props.draft.isChanged, props.onClose)
   return (
-    <Modal title={props.title} onClose={leaving.leave}>
+    <Modal title={props.title} onClose={leaving.leave} {...(props.wide && { wide: true })}>
       <RecordFields {...props} leaving={leaving} />
     </Modal>
   )
@@ -68,14 +69,15 @@ export function RecordFields<Whole>({
   actions,
   asked,
   leaving,
-}: Omit<Props<Whole>, 'title'> & { leaving: ReturnType<typeof useLeaving> }) {
+}: Omit<Props<Whole>, 'title' | 'wide'> & { leaving: ReturnType<typeof useLeaving> }) {
   const texts = useTexts()
   const queries = useQueryClient()
   const [asking, setAsking] = useState(false)
   /** The question that has to be answered before the record is saved. */
   const [doubt, setDoubt] = useState<{ ask: string; yes: string } | null>(null)
   const refresh = (what: string[]) => queries.invalidateQueries({ queryKey: [name, ...what] })
-  const { form, errors, clear, show, focusFirst } = useFormErrors()
+  const state = useFormErrors()
+  const { errors, clear, show, focusFirst } = state
   const saving = useMutation({
     mutationFn: async ({ isConfirmed }: { isConfirmed: boolean }) => {
       const question = isConfirmed ? null : await askBefore?.()
@@ -106,17 +108,6 @@ export function RecordFields<Whole>({
     },
   })
   const error = removing.error ?? (errors.hasOthers && !draft.theirs ? saving.error : null)
-  // An error disappears when its field is changed, and not when the focus leaves: then the button would move under the
-  // pointer.
-  const [changed, setChanged] = useState<readonly string[]>([])
-  const fields = useMemo(
-    () =>
-      describeFields(
-        Object.fromEntries(Object.entries(errors.fields).filter(([name]) => !changed.includes(name))),
-        texts,
-      ),
-    [errors, changed, texts],
-  )
   const question = leaving.isAsking ? (
     <Question
       ask={texts.form.leaveAsk}
@@ -144,25 +135,8 @@ export function RecordFields<Whole>({
     asked
   )
   return (
-    <Form
-      ref={form}
-      className="stack"
-      validationErrors={fields}
-      onSubmit={event => {
-        event.preventDefault()
-        setChanged([])
-        saving.mutate({ isConfirmed: false })
-      }}
-    >
-      <div
-        className="stack"
-        onInput={({ target }) => {
-          const { name } = target as HTMLInputElement
-          if (fields[name] !== undefined) setChanged([...changed, name])
-        }}
-      >
-        {children}
-      </div>
+    <FieldForm state={state} className="stack" onSubmit={() => saving.mutate({ isConfirmed: false })}>
+      <div className="stack">{children}</div>
       {error && <Trouble error={error} isDeed />}
       {draft.theirs && (
         <div className="trouble" role="alert">
@@ -198,6 +172,6 @@ export function RecordFields<Whole>({
           </ActionButton>
         )}
       </div>
-    </Form>
+    </FieldForm>
   )
 }

@@ -1,12 +1,20 @@
+import { Suspense } from 'react'
+import { useSearchParams } from 'react-router'
 import { answered, api } from '../../api/client.ts'
+import { lazyWithRetry } from '../../api/lazy-with-retry.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { ChooseRecord, RecordName } from '../../parts/choose-record.tsx'
 import { ChooseRecords } from '../../parts/choose-records.tsx'
-import { Field } from '../../parts/parts.tsx'
-import { useFormat, useTexts } from '../../texts/texts.tsx'
+import { ActionButton, Field } from '../../parts/parts.tsx'
+import { teamBoardTexts as de } from '../../texts/de/team-board.ts'
+import { teamBoardTexts as en } from '../../texts/en/team-board.ts'
+import { useFormat, useOwnTexts, useTexts } from '../../texts/texts.tsx'
 import { useRecordDraft } from './record-draft.ts'
 import { RecordForm } from './record-form.tsx'
 import { RecordsPage } from './records-page.tsx'
+
+const TEXTS = { en, de }
+const TeamBoard = lazyWithRetry(() => import('./team-board.tsx'))
 
 type Team = Awaited<ReturnType<typeof readTeam>>
 
@@ -17,9 +25,26 @@ export function Component() {
   const texts = useTexts()
   const format = useFormat()
   const t = texts.records
+  const { may } = useWorkspace()
+  const board = useOwnTexts(TEXTS)
+  const [params, setParams] = useSearchParams()
+  const mayArrange = may('update/team') && may('view/user')
+  if (mayArrange && params.get('view') === 'board')
+    return (
+      <Suspense>
+        <TeamBoard onClose={() => setParams({})} />
+      </Suspense>
+    )
   return (
     <RecordsPage
       kind="teams"
+      actions={
+        mayArrange && (
+          <ActionButton icon="team" onPress={() => setParams({ view: 'board' })}>
+            {board.open}
+          </ActionButton>
+        )
+      }
       read={(query, signal) => answered(api.GET('/api/v3/teams', { params: { query }, signal }))}
       columns={[
         { id: 'name', title: t.name, sort: 'name', cell: team => team.name },
@@ -30,6 +55,20 @@ export function Component() {
         },
         { id: 'hub', title: texts.subject.hub, cell: team => <RecordName kind="hubs" id={team.hubId} /> },
       ]}
+      filters={[
+        { name: 'hubId', kind: 'hubs', label: texts.subject.hub },
+        { name: 'userId', kind: 'users', label: texts.kinds.teams.members },
+      ]}
+      bulk={{
+        hubOf: team => team.hubId,
+        setHub: async ({ _id }, hubId) => {
+          // PUT replaces the whole record: its people are those of now.
+          const { name, memberIds, leaderIds } = await readTeam(_id)
+          const body = { name, hubId, memberIds, leaderIds }
+          return answered(api.PUT('/api/v3/team/{id}', { ...path(_id), body }))
+        },
+        remove: ({ _id }) => answered(api.DELETE('/api/v3/team/{id}', path(_id))),
+      }}
       readOne={readTeam}
       form={(team, onClose) => <TeamForm team={team} onClose={onClose} />}
     />

@@ -1,4 +1,5 @@
 import { Failure } from '../../api/failure.ts'
+import { readNumber } from '../../parts/read-number.ts'
 import type { Format } from '../../texts/format.ts'
 
 /** The part of a vehicle that a route planner needs, as a form shows it: in the units of the reader, as texts. */
@@ -28,13 +29,6 @@ const LONG_M = { metric: 1_000, imperial: 1_609.344 }
 
 const write = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? '' : String(Number((value / unit).toFixed(3)))
-
-/** A decimal comma is accepted. A text that is no number stays one, and the server names its field. */
-const read = (text: string, unit = 1): number | null => {
-  if (text.trim() === '') return null
-  const value = Number(text.trim().replace(',', '.'))
-  return Number.isNaN(value) ? (text as unknown as number) : Number((value * unit).toFixed(6))
-}
 
 export function planToDraft(plan: Plan | null, format: Format) {
   const { capacity, constraints } = plan ?? {}
@@ -67,16 +61,16 @@ export function draftToPlan(draft: PlanDraft, format: Format, badHours: string):
   const { capacity, constraints } = draft
   return {
     capacity: {
-      weight: read(capacity.weight),
-      volume: read(capacity.volume),
-      units: read(capacity.units),
+      weight: readNumber(capacity.weight),
+      volume: readNumber(capacity.volume),
+      units: readNumber(capacity.units),
     },
-    speed: read(draft.speed, 1 / format.perHour(1)),
+    speed: readNumber(draft.speed, 1 / format.perHour(1)),
     workingHours: WEEKDAYS.flatMap(weekday => readHours(weekday, draft.workingHours[weekday], badHours)),
     constraints: {
-      maxDistance: read(constraints.maxDistance, LONG_M[format.units]),
-      maxDuration: read(constraints.maxDuration, HOUR_S),
-      maxStops: read(constraints.maxStops),
+      maxDistance: readNumber(constraints.maxDistance, LONG_M[format.units]),
+      maxDuration: readNumber(constraints.maxDuration, HOUR_S),
+      maxStops: readNumber(constraints.maxStops),
       skills: readWords(constraints.skills),
     },
   }

@@ -56,6 +56,16 @@ export function Component() {
           minor: true,
         },
       ]}
+      filters={[
+        { name: 'hubId', kind: 'hubs', label: texts.subject.hub },
+        { name: 'driverId', kind: 'users', label: texts.subject.driver },
+      ]}
+      bulk={{
+        hubOf: vehicle => vehicle.hubId,
+        setHub: ({ _id }, hubId) =>
+          answered(api.PATCH('/api/v3/vehicle/{id}', { ...path(_id), body: { hubId } })),
+        remove: ({ _id }) => answered(api.DELETE('/api/v3/vehicle/{id}', path(_id))),
+      }}
       readOne={readVehicle}
       form={(vehicle, onClose) => <VehicleForm vehicle={vehicle} onClose={onClose} />}
     />

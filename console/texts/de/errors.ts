@@ -6,6 +6,17 @@ export const errorTexts: ErrorTexts = {
     'malformed-request': 'Der Server kann diese Anfrage nicht lesen.',
     unauthorized: 'Ihre Sitzung ist beendet. Bitte erneut anmelden.',
     'wrong-credentials': 'E-Mail-Adresse oder Passwort ist falsch.',
+    'totp-required': 'Geben Sie den Code Ihrer App ein.',
+    'wrong-code': 'Der Code ist falsch, zu alt oder schon verwendet.',
+    'challenge-ended': 'Diese Anmeldung ist beendet. Bitte erneut mit dem Passwort beginnen.',
+    'single-sign-on-failed':
+      'Die Anmeldung beim Anbieter dauerte zu lange oder wurde abgelehnt. Bitte erneut beginnen.',
+    'second-factor-required': 'Diese Organisation verlangt einen zweiten Faktor.',
+    'single-sign-on-required': 'Passwörter sind hier nicht zugelassen. Melden Sie sich beim Anbieter an.',
+    'address-not-verified':
+      'Der Anbieter hat Ihre E-Mail-Adresse nicht bestätigt. Bestätigen Sie sie dort und beginnen Sie erneut.',
+    'other-identity':
+      'Dieses Konto gehört zu einer anderen Identität beim Anbieter. Bitte einen Administrator fragen.',
     forbidden: ({ permission }) =>
       permission ? `Ihrer Rolle fehlt die Berechtigung ${permission}.` : 'Das dürfen Sie nicht:',
     'no-organization':

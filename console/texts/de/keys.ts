@@ -7,6 +7,8 @@ export const keyTexts: KeyTexts = {
   next: 'Nächstes auf der Live-Karte',
   previous: 'Voriges auf der Live-Karte',
   follow: 'Folgen oder nicht mehr folgen',
+  assign: 'Ausgewählte Aufgaben zuweisen',
+  newTask: 'Neue Aufgabe, auf der Seite der Aufgaben',
   close: 'Schließen',
   help: 'Diese Tasten',
   single: 'Einzelne Tasten wirken außerhalb von Feldern',

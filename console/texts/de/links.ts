@@ -5,6 +5,8 @@ export const linkTexts: LinkTexts = {
   lead: 'Wer den Link hat, sieht eine Position, bis der Link abläuft oder widerrufen wird.',
   create: name => `Standort von ${name} teilen`,
   explain: 'Wer den Link hat, sieht Name, Position und Spur, sonst nichts. Keine Anmeldung nötig.',
+  explainTask:
+    'Wer den Link hat, sieht Name, Position, Spur und den Ort der Aufgabe, sonst nichts, bis die Aufgabe erledigt ist. Keine Anmeldung nötig.',
   duration: 'Gültig für',
   durations: { hour: '1 Stunde', shift: '8 Stunden', day: '1 Tag', week: '1 Woche' },
   trail: 'Spur',
@@ -13,6 +15,7 @@ export const linkTexts: LinkTexts = {
   made: 'Der Link wird nur einmal angezeigt. Jetzt kopieren.',
   url: 'Link',
   subject: 'Objekt',
+  task: 'Aufgabe',
   expires: 'Gültig bis',
   expired: 'Abgelaufen',
   trailMinutes: 'Spur',

@@ -17,6 +17,7 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
     delete: 'Löschen',
   },
   kinds: {
+    tasks: { title: 'Aufgaben', lead: 'Die Arbeit eines Tages und wer sie macht.', create: 'Neue Aufgabe' },
     devices: {
       title: 'Geräte',
       lead: 'Alles, was Positionen sendet: Tracker und Telefone.',
@@ -65,6 +66,31 @@ export const recordTexts: Pick<Texts, keyof typeof english> = {
       title: 'Geofences',
       lead: 'Benannte Gebiete, die melden, wer sie betritt oder verlässt. Gezeichnet und bearbeitet werden sie auf der Karte.',
       create: 'Neuer Geofence',
+    },
+    connections: {
+      title: 'Anbindungen',
+      lead: 'Wege herein für viele Tracker zugleich: andere Plattformen und Broker.',
+      create: 'Anbindung hinzufügen',
+    },
+    'tracker-profiles': {
+      title: 'Profile',
+      lead: 'Wie Nachrichten von Trackern gelesen werden.',
+      create: 'Neues Profil',
+    },
+    'api-keys': {
+      title: 'API-Schlüssel',
+      lead: 'Für Programme. Ein Schlüssel darf, was seine Rolle darf.',
+      create: 'API-Schlüssel erstellen',
+    },
+    users: {
+      title: 'Benutzer',
+      lead: 'Wer hier arbeitet, in welcher Rolle und in welchen Hubs.',
+      create: 'Benutzer einladen',
+    },
+    'data-types': {
+      title: 'Daten',
+      lead: 'Kunden, Produkte und alles, worum es in Aufgaben geht.',
+      create: 'Neuer Datentyp',
     },
   },
   form: {

@@ -6,6 +6,15 @@ export const errorTexts: ErrorTexts = {
     'malformed-request': 'The server can’t read this request.',
     unauthorized: 'Your session has ended. Sign in again.',
     'wrong-credentials': 'The e-mail address or the password is wrong.',
+    'totp-required': 'Enter the code of your app.',
+    'wrong-code': 'The code is wrong, too old, or was used before.',
+    'challenge-ended': 'This sign-in has ended. Begin again with your password.',
+    'single-sign-on-failed': 'Single sign-on took too long or was refused. Begin again.',
+    'second-factor-required': 'This organization demands a second factor.',
+    'single-sign-on-required': 'Passwords are closed here. Use single sign-on.',
+    'address-not-verified':
+      'The provider has not verified your e-mail address. Verify it there, then begin again.',
+    'other-identity': 'This account belongs to another identity at the provider. Ask an administrator.',
     forbidden: ({ permission }) =>
       permission ? `Your role lacks the permission ${permission}.` : 'You may not do this:',
     'no-organization':

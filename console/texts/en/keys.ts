@@ -6,6 +6,8 @@ export const keyTexts = {
   next: 'Next on the live map',
   previous: 'Previous on the live map',
   follow: 'Follow, or stop following',
+  assign: 'Assign the selected tasks',
+  newTask: 'New task, on the page of tasks',
   close: 'Close',
   help: 'These keys',
   single: 'Single keys work outside of fields',

@@ -4,6 +4,8 @@ export const linkTexts = {
   lead: 'Anyone with a link can see where one subject is, until the link expires or is revoked.',
   create: (name: string) => `Share where ${name} is`,
   explain: 'Anyone with the link sees the name, position and trail, and nothing else. No sign-in needed.',
+  explainTask:
+    'Anyone with the link sees the name, position, trail and the place of the task, and nothing else, until the task is done. No sign-in needed.',
   duration: 'Valid for',
   durations: { hour: '1 hour', shift: '8 hours', day: '1 day', week: '1 week' },
   trail: 'Trail',
@@ -12,6 +14,7 @@ export const linkTexts = {
   made: 'The link is only shown once. Copy it now.',
   url: 'Link',
   subject: 'Subject',
+  task: 'Task',
   expires: 'Expires',
   expired: 'Expired',
   trailMinutes: 'Trail',

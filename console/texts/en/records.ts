@@ -23,6 +23,7 @@ export const recordTexts = {
     delete: 'Delete',
   },
   kinds: {
+    tasks: { title: 'Tasks', lead: 'The work of a day, and who does it.', create: 'New task' },
     devices: {
       title: 'Devices',
       lead: 'Everything that sends positions: trackers and phones.',
@@ -72,6 +73,31 @@ export const recordTexts = {
       title: 'Geofences',
       lead: 'Named areas that report who enters and leaves. Draw and edit them on the map.',
       create: 'New geofence',
+    },
+    connections: {
+      title: 'Connections',
+      lead: 'Ways in for many trackers at once: other platforms and brokers.',
+      create: 'Add connection',
+    },
+    'tracker-profiles': {
+      title: 'Profiles',
+      lead: 'How messages of trackers are read.',
+      create: 'New profile',
+    },
+    'api-keys': {
+      title: 'API keys',
+      lead: 'For programs. A key can do what its role can.',
+      create: 'Create API key',
+    },
+    users: {
+      title: 'Users',
+      lead: 'Who works here, in which role, and in which hubs.',
+      create: 'Invite user',
+    },
+    'data-types': {
+      title: 'Data',
+      lead: 'Customers, products, and whatever else tasks are about.',
+      create: 'New data type',
     },
   } satisfies Record<PageKind, KindTexts>,
   form: {

@@ -4,9 +4,11 @@ import type { Scheduler } from '../../../fair/scheduler.ts'
 import type { Log } from '../../../stream/log.ts'
 import { type Ack, AckQueue } from '../../mqtt/ack-queue.ts'
 import { MAX_PACKET_BYTES, MAX_UNREAD_BYTES, TURN_MS } from '../../mqtt/limits.ts'
+import type { Tenant, Tenants } from '../../mqtt/tenants.ts'
 import type { TrackerMessage } from '../../profiles/profile.ts'
 import type { TrackerConnection } from '../connection.ts'
 import type { Intake, Sender, Taken } from '../intake.ts'
+import { connectPacket } from './connect-packet.ts'
 import { BrokerFault, farewell, refusal, WrongVersion } from './faults.ts'
 import { BrokenFrame, type Frame, Frames } from './frames.ts'
 import type { BrokerSettings } from './settings.ts'
@@ -23,17 +25,13 @@ export interface ClientServices {
   intake: Intake
   log: Log
   scheduler: Scheduler
+  tenants: Tenants
 }
 
-const KEEPALIVE_S = 30
 const PING_EVERY_MS = 15_000
 const SILENT_MS = 45_000
 /** From opening the stream to the CONNACK, and from there to the SUBACK. */
 const ANSWER_WITHIN_MS = 10_000
-/** How long the broker keeps the session while we are away, where it lets a client choose. */
-const SESSION_S = 30 * 24 * 3600
-/** Messages of QoS 1 that the broker may send before an acknowledgement. */
-const RECEIVE_MAXIMUM = 1_000
 const MAX_GROUP = 500
 const PINGREQ = Buffer.from([0xc0, 0])
 const CONNACK = 2
@@ -44,7 +42,8 @@ export class BrokerClient {
   readonly #settings: BrokerSettings
   readonly #version: 4 | 5
   readonly #services: ClientServices
-  readonly #onState: (connected: boolean) => void
+  readonly #tenant: Tenant
+  readonly #onState: (complaint: string | null) => void
   readonly #onEnd: (error: unknown) => void
   readonly #frames = new Frames()
   readonly #acks = new AckQueue()
@@ -56,12 +55,15 @@ export class BrokerClient {
   readonly #stopListening: () => void
   #packet: Packet | null = null
   #deadline: NodeJS.Timeout | undefined
+  /** The sentence for an answer that does not come; null if none is awaited. */
+  #awaited: string | null = null
   #isSignedIn = false
   #isWaiting = false
   #isPaused = false
+  #isBehind = false
   #hasEnded = false
   #lastHeard = performance.now()
-  #group: { acks: Ack[]; taken: Taken[] } | null = null
+  #group: { acks: Ack[]; taken: Taken[]; entries: number } | null = null
 
   constructor(options: {
     stream: Duplex
@@ -70,8 +72,8 @@ export class BrokerClient {
     version: 4 | 5
     formerTopics: readonly string[]
     services: ClientServices
-    /** Called when the broker has accepted the subscription. */
-    onState: (connected: boolean) => void
+    /** Called when the broker has accepted the subscription; it may promise less than was asked for. */
+    onState: (complaint: string | null) => void
     /** Called once. */
     onEnd: (error: unknown) => void
   }) {
@@ -81,6 +83,7 @@ export class BrokerClient {
     this.#settings = options.settings
     this.#version = version
     this.#services = services
+    this.#tenant = services.tenants.of(options.connection)
     this.#onState = options.onState
     this.#onEnd = options.onEnd
     this.#formerTopics = options.formerTopics
@@ -99,7 +102,7 @@ export class BrokerClient {
     this.#stopListening = services.log.onFull(() => this.#updateReading())
     this.#timers.push(setInterval(() => this.#ping(), PING_EVERY_MS))
     this.#expect('The broker does not answer.')
-    stream.write(this.#connectPacket())
+    stream.write(connectPacket(options.settings, version))
   }
 
   /** Says goodbye; what is not acknowledged comes again to the next connection. `forget` also ends the session. */
@@ -123,36 +126,11 @@ export class BrokerClient {
     return this.#isSignedIn || this.#version === 4 ? new BrokerFault(sentence) : new WrongVersion(sentence)
   }
 
-  #connectPacket(): Buffer {
-    const { broker, secrets, clientId } = this.#settings
-    const { username } = broker
-    const properties = {
-      sessionExpiryInterval: SESSION_S,
-      receiveMaximum: RECEIVE_MAXIMUM,
-      maximumPacketSize: MAX_PACKET_BYTES,
-    }
-    return generate(
-      {
-        cmd: 'connect',
-        protocolId: 'MQTT',
-        protocolVersion: this.#version,
-        clean: false,
-        clientId,
-        keepalive: KEEPALIVE_S,
-        ...(username !== null && { username }),
-        // [MQTT-3.1.2-22]: version 3.1.1 has no password without a user name.
-        ...(secrets.password !== null && {
-          username: username ?? '',
-          password: Buffer.from(secrets.password),
-        }),
-        ...(this.#version === 5 && { properties }),
-      },
-      { protocolVersion: this.#version },
-    )
-  }
-
-  #expect(sentence: string): void {
+  /** An answer may stand behind messages that wait to be stored, so its time runs only while the stream is read. */
+  #expect(sentence: string | null): void {
+    this.#awaited = sentence
     clearTimeout(this.#deadline)
+    if (sentence === null || this.#isPaused) return
     this.#deadline = setTimeout(() => this.#end(new BrokerFault(sentence)), ANSWER_WITHIN_MS)
   }
 
@@ -205,7 +183,7 @@ export class BrokerClient {
     const until = performance.now() + TURN_MS
     try {
       while (!this.#hasEnded && !this.#isOver) {
-        // What is no broker at all says something else, and perhaps no whole packet.
+        // A server that is no broker sends something else, and perhaps no whole packet.
         if (!this.#isSignedIn && (this.#frames.nextKind ?? CONNACK) !== CONNACK)
           throw new BrokenFrame('another answer than CONNACK')
         const frame = this.#frames.next()
@@ -227,11 +205,22 @@ export class BrokerClient {
   }
 
   get #isOver(): boolean {
-    return this.#acks.over || this.#services.log.full
+    return this.#acks.over || this.#services.log.full || this.#tenant.over
+  }
+
+  /** Looks again when the share of the connection or its organization in the log has room. */
+  #awaitShare(): void {
+    if (this.#isBehind || !this.#tenant.over) return
+    this.#isBehind = true
+    this.#tenant.wait(() => {
+      this.#isBehind = false
+      this.#updateReading()
+    })
   }
 
   #updateReading(): void {
     if (this.#hasEnded) return
+    this.#awaitShare()
     const paused = this.#isOver || this.#frames.length > MAX_PACKET_BYTES
     if (!this.#isOver && this.#frames.length > 0 && !this.#isWaiting && this.#isPaused) this.#waitForTurn()
     if (paused === this.#isPaused) return
@@ -241,6 +230,7 @@ export class BrokerClient {
       this.#lastHeard = performance.now()
       this.#stream.resume()
     }
+    this.#expect(this.#awaited)
   }
 
   #handle(frame: Frame): void {
@@ -259,6 +249,11 @@ export class BrokerClient {
         return
       case 'suback':
         this.#subscribed(packet.granted as (number | { reasonCode?: number })[])
+        return
+      // A session may still hold messages of QoS 2, for which another client has subscribed.
+      case 'pubrel':
+        this.#acks.addRelease(packet.messageId ?? 0)
+        this.#flush()
         return
       case 'disconnect':
         throw farewell(packet.reasonCode ?? 0)
@@ -309,8 +304,9 @@ export class BrokerClient {
     const refused = codes.findIndex(code => code >= 0x80)
     if (refused !== -1)
       throw new BrokerFault(`The broker refuses the subscription to ${this.#settings.topics[refused]}.`)
-    clearTimeout(this.#deadline)
-    this.#onState(true)
+    this.#expect(null)
+    const unsafe = codes.indexOf(0)
+    this.#onState(unsafe === -1 ? null : withoutAcknowledgement(this.#settings.topics[unsafe]))
   }
 
   #take(
@@ -326,13 +322,12 @@ export class BrokerClient {
       return
     }
     const taken = this.#services.intake.read(this.#connection, message)
-    const ack = this.#acks.add(
-      { qos, messageId, length, topic, payload },
-      Math.max(1, taken.read.positions.length),
-    )
-    this.#group ??= { acks: [], taken: [] }
+    const entries = Math.max(1, taken.read.positions.length)
+    const ack = this.#acks.add({ qos, messageId, length, topic, payload }, entries)
+    this.#group ??= { acks: [], taken: [], entries: 0 }
     this.#group.acks.push(ack)
     this.#group.taken.push(taken)
+    this.#group.entries += entries
     if (this.#group.taken.length >= MAX_GROUP) this.#store()
   }
 
@@ -355,6 +350,7 @@ export class BrokerClient {
       { payload: Buffer.alloc(0), topic, clientId: null, username: null, query: null },
       this.#services.intake.now(),
       { points: 0, skipped: null, rejected: [{ reason: 'too-many', message: sentence }] },
+      { rejected: 1, unknown: 0 },
     )
     this.#acknowledgeAtOnce(topic, { qos, messageId }, 0)
   }
@@ -364,12 +360,17 @@ export class BrokerClient {
     const group = this.#group
     if (!group || this.#hasEnded) return
     this.#group = null
+    this.#tenant.add(group.entries)
     this.#services.intake.store(this.#connection, group.taken, this.#sender, 'broker').then(
       () => {
+        this.#tenant.add(-group.entries)
         for (const ack of group.acks) ack.durable = true
         this.#flush()
       },
-      () => this.#end(new BrokerFault('The messages could not be stored.')),
+      () => {
+        this.#tenant.add(-group.entries)
+        this.#end(new BrokerFault('The messages could not be stored.'))
+      },
     )
   }
 
@@ -380,6 +381,9 @@ export class BrokerClient {
     this.#updateReading()
   }
 }
+
+const withoutAcknowledgement = (topic = '') =>
+  `The broker delivers ${topic} with QoS 0 only: what it sends while nobody listens is lost.`
 
 /** The reason code of a CONNACK, which follows the flags after a length of one to four bytes. [MQTT 5, 3.2.2] */
 function readReason(bytes: Buffer): number {

@@ -19,6 +19,7 @@ const SENTENCES: { [code: string]: string } = {
   CERT_HAS_EXPIRED: 'The certificate of the broker has expired.',
   CERT_NOT_YET_VALID: 'The certificate of the broker is not valid yet.',
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the broker is for another name.',
+  WS_ERR_UNSUPPORTED_MESSAGE_LENGTH: 'The broker sends larger messages over WebSocket than are read here.',
   ERR_SSL_WRONG_VERSION_NUMBER: 'The broker does not speak TLS at this port.',
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'The broker does not know who signed our client certificate.',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'The broker asks for a client certificate.',

@@ -2,13 +2,15 @@ import { MAX_PACKET_BYTES } from '../../mqtt/limits.ts'
 
 const NOTHING = Buffer.alloc(0)
 const PUBLISH = 3
+/** Each chunk takes a hundred bytes beside its own. */
+const MAX_CHUNKS = 1_000
 
 /** A packet of a broker: all of its bytes, or the beginning of a PUBLISH that is too large to be kept. */
 export type Frame =
   | { bytes: Buffer }
   | { tooLarge: true; qos: 0 | 1 | 2; messageId: number; topic: string; length: number }
 
-/** What a broker sends breaks a rule of MQTT. */
+/** A broker has broken a rule of MQTT. */
 export class BrokenFrame extends Error {}
 
 /**
@@ -17,7 +19,10 @@ export class BrokenFrame extends Error {}
  */
 export class Frames {
   #bytes: Buffer = NOTHING
-  /** Chunks behind `#bytes`: joined once the next packet may be whole, or single bytes would copy all of it each time. */
+  /**
+   * Chunks behind `#bytes`: joined once the next packet may be whole, or single bytes would copy all of it each time; and
+   * once they are many, or single bytes would take a hundred times their size.
+   */
   #chunks: Buffer[] = []
   #length = 0
   #needed = 0
@@ -39,6 +44,7 @@ export class Frames {
     this.#skipped -= skipped
     const rest = chunk.subarray(skipped)
     if (rest.length === 0) return
+    if (this.#chunks.length === MAX_CHUNKS) this.#chunks = [Buffer.concat(this.#chunks)]
     this.#chunks.push(rest)
     this.#length += rest.length
   }

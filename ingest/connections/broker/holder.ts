@@ -13,7 +13,7 @@ export interface Holder {
 
 const FIRST_PAUSE_MS = 1_000
 const MAX_PAUSE_MS = 60_000
-/** A connection that lasted as long was a good one. */
+/** A connection that was subscribed for as long was a good one. */
 const LASTED_MS = 10_000
 
 export function holdBroker(options: {
@@ -38,7 +38,7 @@ export function holdBroker(options: {
   let client: BrokerClient | null = null
   let timer: NodeJS.Timeout | undefined
   let pauseMs = FIRST_PAUSE_MS
-  let openedAt = 0
+  let connectedAt = Number.POSITIVE_INFINITY
   let closed = false
 
   function open(): void {
@@ -47,7 +47,7 @@ export function holdBroker(options: {
       again()
       return
     }
-    openedAt = performance.now()
+    connectedAt = Number.POSITIVE_INFINITY
     try {
       client = new BrokerClient({
         stream: openStream(settings, { allowPrivate, resolve: options.resolve }),
@@ -56,11 +56,12 @@ export function holdBroker(options: {
         version,
         formerTopics: subscribed.filter(topic => !settings.topics.includes(topic)),
         services,
-        onState() {
+        onState(complaint) {
           isSettled = true
+          connectedAt = performance.now()
           subscribed = settings.topics
           options.onSubscribed()
-          journal.tell(connection, 'connected', null)
+          journal.tell(connection, 'connected', complaint)
         },
         onEnd: ended,
       })
@@ -72,7 +73,7 @@ export function holdBroker(options: {
   function ended(error: unknown): void {
     client = null
     if (closed) return
-    if (performance.now() - openedAt > LASTED_MS) pauseMs = FIRST_PAUSE_MS
+    if (performance.now() - connectedAt > LASTED_MS) pauseMs = FIRST_PAUSE_MS
     if (error instanceof WrongVersion && version === 5 && !isSettled) {
       version = 4
       open()

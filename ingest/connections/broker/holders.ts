@@ -39,7 +39,7 @@ export function holdBrokers(options: {
 }): { close(): Promise<void> } {
   const { db, services, profiles, onError } = options
   const processId = randomUUID()
-  /** With what each was opened, to see whether that has changed. */
+  /** With what each was opened, to see whether that has changed. Without a holder it could not be opened. */
   const held = new Map<string, { holder: Holder | null; settings: string }>()
   let leaseUntil = 0
   let closed = false
@@ -54,13 +54,10 @@ export function holdBrokers(options: {
       if (rows.has(id)) continue
       held.delete(id)
       // It is stopped, held by another process, or deleted: then its session at the broker ends as well.
-      holder?.close({ forget: !(await exists(id)) })
+      holder?.close({ forget: !(await exists(db, id)) })
     }
     for (const row of rows.values()) await follow(row)
   }
-
-  const exists = async (id: string): Promise<boolean> =>
-    (await db.system.query('SELECT FROM connections WHERE id = $1', [id])).length > 0
 
   /** Opens a connection that is new, and opens one anew whose settings have changed. */
   async function follow(row: HeldConnection): Promise<void> {
@@ -69,22 +66,24 @@ export function holdBrokers(options: {
     const { keyHash: _, subscribed: __, ...rest } = row
     const settings = JSON.stringify({ ...rest, topics })
     const known = held.get(row.id)
-    if (known?.settings === settings || closed) return
+    const isSame = known?.settings === settings
+    if ((isSame && known.holder) || closed) return
     known?.holder?.close({ forget: false })
-    held.set(row.id, { holder: open(toTrackerConnection(row, profile), row, topics), settings })
+    const connection = toTrackerConnection(row, profile)
+    const holder = open(connection, row, topics)
+    // It is tried again with each look, as the server's secret in a file may come back. The journal hears it once.
+    if (!holder && !isSame) services.intake.journal.tell(connection, 'failed', SEALED_BY_ANOTHER_SECRET)
+    held.set(row.id, { holder, settings })
   }
 
+  /** Null if its secrets cannot be opened. */
   function open(connection: TrackerConnection, row: HeldConnection, topics: string[]): Holder | null {
     const { id, broker } = row
     const secrets = options.openSecrets(row.secrets, id)
-    if (!secrets) {
-      services.intake.journal.tell(connection, 'failed', SEALED_BY_ANOTHER_SECRET)
-      return null
-    }
-    const clientId = broker.clientId ?? `fieldline-${id}`
+    if (!secrets) return null
     return holdBroker({
       ...{ connection, services, subscribed: row.subscribed },
-      settings: { broker, secrets, topics, clientId },
+      settings: { broker, secrets, topics, clientId: broker.clientId ?? `fieldline-${id}` },
       ...{ allowPrivate: options.allowPrivate, resolve: options.resolve },
       mayConnect: () => performance.now() < leaseUntil,
       onSubscribed() {
@@ -130,6 +129,9 @@ export function holdBrokers(options: {
     },
   }
 }
+
+const exists = async (db: Database, id: string): Promise<boolean> =>
+  (await db.system.query('SELECT FROM connections WHERE id = $1', [id])).length > 0
 
 /** Another process takes over at once. A database that is away does not delay the end. */
 async function release(released: Promise<unknown>): Promise<void> {

@@ -69,7 +69,7 @@ function compileFields(fields: ProfileFields, paths: PathCompiler): Fields {
     const source = fields[name]
     return source ? compileSource(source, name, ['fields', name], paths) : null
   }
-  const places = [fields.lat, fields.lng].map(({ from }) => from.join(' or ')).join(', and at ')
+  const places = [fields.lat, fields.lng].map(({ from }) => namePaths(from)).join(', and at ')
   return {
     lat: compileSource(fields.lat, 'lat', ['fields', 'lat'], paths),
     lng: compileSource(fields.lng, 'lng', ['fields', 'lng'], paths),
@@ -82,6 +82,12 @@ function compileFields(fields: ProfileFields, paths: PathCompiler): Fields {
     why: new NoPoint('bad-coordinates', `Latitude and longitude are expected at ${places}.`),
   }
 }
+
+/** The paths that a rejection names: a message of 2 KB may have 1,000 rejections, and a field 64 paths of 256 characters. */
+const NAMED_PATHS = 2
+
+const namePaths = (paths: readonly string[]) =>
+  [...paths.slice(0, NAMED_PATHS), ...(paths.length > NAMED_PATHS ? ['another path'] : [])].join(' or ')
 
 function checkPaths({ each, when, device, fields, attributes }: Choices): void {
   const sources = [device, ...Object.values(fields), ...Object.values(attributes)].flatMap(

@@ -5,24 +5,27 @@ import type { TrackerMessage } from '../profile.ts'
 import { type Guess, guessDevice, guessField, guessPair, isBeside } from './guesses.ts'
 import { type Leaf, listLeaves, pathOf } from './leaves.ts'
 
-/** A profile made from the names and values of messages, with a sentence for each choice; null without a position. */
-export function draftProfile(
+/**
+ * A profile made from the names and values of messages, with a sentence for each choice; null without a position. Each step
+ * looks at one message.
+ */
+export function* draftProfile(
   messages: readonly TrackerMessage[],
-): { choices: Choices; because: string[] } | null {
-  const read = messages.map(message => {
+): Generator<void, { choices: Choices; because: string[] } | null> {
+  const read = []
+  for (const message of messages) {
     const payload = readPayload(message.payload)
-    return {
-      message,
-      leaves: payload instanceof NoPoint ? [] : listLeaves(payload.value),
-      query: leavesOfQuery(message),
-    }
-  })
+    const leaves = payload instanceof NoPoint ? [] : listLeaves(payload.value)
+    read.push({ message, leaves, query: leavesOfQuery(message) })
+    yield
+  }
   for (const { message, leaves, query } of read) {
     for (const [root, some] of [
       ['payload', leaves],
       ['query', query],
     ] as const) {
       const pair = guessPair(some)
+      yield
       if (pair)
         return draftFrom({
           root,
@@ -84,7 +87,7 @@ function draftFrom(found: Found): { choices: Choices; because: string[] } {
   const device = draftDevice([...near, ...rest], path, message, messages, because)
   return {
     choices: {
-      topic: draftTopic(messages, device),
+      topic: draftTopic(messages, device, String(guessDevice([...near, ...rest])?.value ?? '')),
       each: list === null ? null : pathOf(root, list),
       when: draftConditions(found, path, because),
       device,
@@ -128,7 +131,7 @@ function draftDevice(
 }
 
 /** A filter for the topics of all messages, with a wildcard where they differ and where the device stands. */
-function draftTopic(messages: readonly TrackerMessage[], device: Source | null): string {
+function draftTopic(messages: readonly TrackerMessage[], device: Source | null, named: string): string {
   const topics = messages.flatMap(({ topic }) => (topic === null ? [] : [topic.split('/')]))
   const [first] = topics
   if (!first) return '#'
@@ -137,7 +140,7 @@ function draftTopic(messages: readonly TrackerMessage[], device: Source | null):
   const filter = first
     .slice(0, length)
     .map((level, index) =>
-      index === ofDevice || topics.some(levels => levels[index] !== level) ? '+' : level,
+      index === ofDevice || level === named || topics.some(levels => levels[index] !== level) ? '+' : level,
     )
   return topics.some(levels => levels.length > length) ? [...filter, '#'].join('/') : filter.join('/')
 }
@@ -149,7 +152,11 @@ function draftConditions(
   because: string[],
 ): Condition[] {
   const from = path(lat.leaf)
-  const same = (leaf: Leaf) => (leaf.list === null) === (lat.leaf.list === null) && path(leaf) === from
+  const { steps, list } = lat.leaf
+  const same = (leaf: Leaf) =>
+    (leaf.list === null) === (list === null) &&
+    leaf.steps.length === steps.length &&
+    leaf.steps.every((name, place) => name === steps[place])
   const when: Condition[] = []
   if (others.some(leaves => !leaves.some(same))) {
     when.push({ from, is: 'exists' })

@@ -3,7 +3,7 @@ import { readTimestamp } from '../../fix.ts'
 import { readNumber } from '../numbers.ts'
 import type { Leaf } from './leaves.ts'
 
-/** A guess about a field by its name and value. */
+/** A guess, by the name and value of a field in a message, about the measured value that it holds and its unit. */
 export interface Guess {
   leaf: Leaf
   unit: string | null
@@ -101,16 +101,12 @@ const PAIR_NAMES = /(latlng|latlon|latlong|position|location|coordinates|coords|
 
 /** The values that are a latitude and a longitude, or null. */
 export function guessPair(leaves: readonly Leaf[]): [lat: Guess, lng: Guess] | null {
-  const besides = (leaf: Leaf) => leaves.filter(other => isBeside(leaf, other))
+  const longitudes = listLongitudes(leaves)
   for (const leaf of leaves) {
     const [, prefix = '', word, suffix = ''] = LATITUDE.exec(leaf.spelling) ?? []
     if (word === undefined || readNumber(leaf.value) === null) continue
-    const found = LONGITUDES.flatMap(
-      name =>
-        besides(leaf).find(
-          ({ spelling, value }) => spelling === `${prefix}${name}${suffix}` && readNumber(value) !== null,
-        ) ?? [],
-    )
+    const beside = longitudes.get(leaf.holder)
+    const found = LONGITUDES.flatMap(name => beside?.get(`${prefix}${name}${suffix}`) ?? [])
     if (found[0]) return pairOf(leaf, found[0])
   }
   for (const leaf of leaves) {
@@ -131,10 +127,20 @@ export function guessPair(leaves: readonly Leaf[]): [lat: Guess, lng: Guess] | n
   return null
 }
 
-export const isBeside = (one: Leaf, other: Leaf) =>
-  one.list === other.list &&
-  one.steps.length === other.steps.length &&
-  one.steps.slice(0, -1).every((name, index) => name === other.steps[index])
+/** The numbers that may be a longitude by their name, by the object that holds them and their spelling. */
+function listLongitudes(leaves: readonly Leaf[]): Map<Leaf['holder'], Map<string, Leaf>> {
+  const found = new Map<Leaf['holder'], Map<string, Leaf>>()
+  for (const leaf of leaves) {
+    const { holder, spelling, value } = leaf
+    if (!LONGITUDES.some(name => spelling.includes(name)) || readNumber(value) === null) continue
+    const beside = found.get(holder) ?? new Map<string, Leaf>()
+    found.set(holder, beside)
+    if (!beside.has(spelling)) beside.set(spelling, leaf)
+  }
+  return found
+}
+
+export const isBeside = (one: Leaf, other: Leaf) => one.holder === other.holder
 
 function pairOf(lat: Leaf, lng: Leaf): [Guess, Guess] {
   const largest = Math.max(...[lat, lng].map(({ value }) => Math.abs(readNumber(value) ?? 0)))

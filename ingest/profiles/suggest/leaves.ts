@@ -9,6 +9,8 @@ export interface Leaf {
   value: unknown
   /** The names that lead to the list in which it stands; null outside of lists. */
   list: readonly string[] | null
+  /** The object of which it is a field; null for a message that is a single value. */
+  holder: object | null
 }
 
 const MAX_LEAVES = 500
@@ -19,18 +21,23 @@ export const spell = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, 
 /** The single values of a message, those of a list by its first element. */
 export function listLeaves(payload: unknown): Leaf[] {
   const leaves: Leaf[] = []
-  const visit = (value: unknown, steps: readonly string[], list: Leaf['list'], depth: number): void => {
+  const visit = (
+    value: unknown,
+    { steps, list, holder }: Pick<Leaf, 'steps' | 'list' | 'holder'>,
+    depth: number,
+  ): void => {
     if (leaves.length >= MAX_LEAVES || depth > MAX_DEPTH) return
     if (Array.isArray(value)) {
       // A list in a list has no path of its own in a profile.
-      if (list === null && isFields(value[0])) visit(value[0], [], steps, depth + 1)
+      if (list === null && isFields(value[0])) visit(value[0], { steps: [], list: steps, holder }, depth + 1)
     } else if (isFields(value)) {
-      for (const name of Object.keys(value)) visit(value[name], [...steps, name], list, depth + 1)
+      for (const name of Object.keys(value))
+        visit(value[name], { steps: [...steps, name], list, holder: value }, depth + 1)
     } else {
-      leaves.push({ steps, spelling: spell(steps.at(-1) ?? ''), value, list })
+      leaves.push({ steps, spelling: spell(steps.at(-1) ?? ''), value, list, holder })
     }
   }
-  visit(payload, [], null, 0)
+  visit(payload, { steps: [], list: null, holder: null }, 0)
   return leaves
 }
 

@@ -38,7 +38,7 @@ export function* suggestProfile(
     const because = `${best.name} reads ${best.count} of ${messages.length} messages as positions, and no other is wrong.`
     return { profileId: best.id, profile: null, because: [because] }
   }
-  const draft = draftProfile(messages)
+  const draft = yield* draftProfile(messages)
   return draft
     ? { profileId: null, profile: draft.choices, because: draft.because }
     : { profileId: null, profile: null, because: ['No value is a latitude and a longitude by its name.'] }

@@ -1,21 +1,23 @@
-import type { FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify'
 import { isUuid } from '../../../db/client.ts'
 import { createLookup } from '../../../db/lookup.ts'
 import { listDevicesByKey } from '../../../db/queries/devices.ts'
-import { type Caller, findCallers } from '../../../db/queries/sessions.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
 import { listTrackerConnections, type TrackerConnection } from '../../../ingest/connections/connection.ts'
 import {
   authenticateKey,
   authenticateToken,
+  createBearers,
   findByKey,
-  hashDeviceKey,
+  hashKey,
   isDeviceKey,
   type Publisher,
   toPublisher,
 } from '../../../ingest/identity/authenticate.ts'
 import type { App, Services } from '../../services.ts'
 import { type FailureStatus, type failure, failures } from '../envelope.ts'
-import { forbidden, lacksPermission, notFound, RequestError } from '../errors.ts'
+import { forbidden, lacksPermission, lacksSecondFactor, notFound, RequestError } from '../errors.ts'
+import { checkEndless, takesEndlessKeys } from '../key-life.ts'
 import { type KnownCallers, readToken } from '../known-callers.ts'
 import { type Access, scopeOf } from '../permissions.ts'
 import type { EnterFlight } from './in-flight.ts'
@@ -36,6 +38,10 @@ declare module 'fastify' {
     access?: Access
     /** Whether a device's key opens the route as well. */
     deviceKey?: boolean
+    /** Whether an API key opens the route. By default it does if the route requires a permission. */
+    apiKey?: boolean
+    /** Whether it is open to a user without the second factor that the organization demands. */
+    withoutSecondFactor?: boolean
     /** Whether only the key of the connection in its path opens the route. */
     connectionKey?: boolean
     /** Whether the token of a tracking link, `?token=`, opens it as well. */
@@ -44,11 +50,13 @@ declare module 'fastify' {
     apart?: string
     /** The sentence for a caller without the permission, instead of the usual one. */
     denial?: string
+    /** Whether its answer holds a secret that is shown once: then an Idempotency-Key belongs to the secret of an API key. */
+    answersSecret?: boolean
     /** False for routes where a repeated request must be a new attempt. */
     idempotencyKey?: false
   }
   interface FastifyRequest {
-    /** The calling user; on routes that a device may call, see `publisher`. */
+    /** The calling user or API key; on routes that a device may call, see `publisher`. */
     caller: Caller
     publisher: Publisher
     /** The connection of trackers that stands in for a caller. */
@@ -89,7 +97,11 @@ export function addAuthentication(
     route.schema = {
       ...route.schema,
       response: { ...usualFailures(route), ...(route.schema?.response as object) },
-      ...({ 'x-permission': access } as object),
+      ...({
+        'x-permission': access,
+        ...describeApiKeys(route.config),
+        ...(route.config?.answersSecret ? { 'x-answers-secret': true } : {}),
+      } as object),
       security: route.config?.connectionKey
         ? [{ bearer: [] }, { password: [] }, { key: [] }]
         : (SECURITY[access] ?? [{ bearer: [] }, ...(route.config?.linkToken ? [{ link: [] }] : [])]),
@@ -98,7 +110,7 @@ export function addAuthentication(
 
   const findDevice = createLookup(hashes => listDevicesByKey(services.db.signIn, hashes))
   const findTrackers = createLookup(ids => listTrackerConnections(services.db.signIn, services.profiles, ids))
-  const findSession = createLookup(ids => findCallers(services.db.signIn, ids))
+  const bearers = createBearers(services.db.signIn)
   const limits = createRateLimits(services.config.rateLimitPerMinute)
   app.addHook('onClose', async () => limits.close())
 
@@ -157,13 +169,27 @@ export function addAuthentication(
   /**
    * After too many wrong keys from an address, keys that this process has not seen yet are rejected without a query.
    */
-  async function findKnownDevice(hash: string, address: string) {
+  async function findKnown<Found>(
+    find: (hash: string) => Promise<Found | null>,
+    hash: string,
+    address: string,
+  ): Promise<Found | null> {
     if (!known.has(hash)) limits.checkStrangers(address)
-    const device = await findDevice(hash)
+    const found = await find(hash)
     known.delete(hash)
-    if (device) remember(hash)
-    return device
+    if (found) remember(hash)
+    return found
   }
+
+  const findDeviceOf = (key: string, address: string) =>
+    authenticateKey(hash => findKnown(findDevice, hash, address), key)
+
+  const findCaller = (token: string, address: string) =>
+    authenticateToken(
+      { ...bearers, ofKey: digest => findKnown(bearers.ofKey, digest, address) },
+      services.tokens,
+      token,
+    )
 
   function remember(hash: string): void {
     known.delete(hash)
@@ -183,16 +209,16 @@ export function addAuthentication(
     const found = isUuid(id) ? await findTrackers(id.toLowerCase()) : null
     const connection = found?.way === 'http' ? found : null
     const keys = readConnectionKeys(request, connection?.headerName)
-    if (!keys.some(key => known.has(hashDeviceKey(key).toString('hex')))) limits.checkStrangers(request.ip)
+    if (!keys.some(key => known.has(hashKey(key).toString('hex')))) limits.checkStrangers(request.ip)
     for (const key of keys) {
       request.trackers = await findByKey(async () => connection, id, key)
       if (!request.trackers) continue
-      return remember(hashDeviceKey(key).toString('hex'))
+      return remember(hashKey(key).toString('hex'))
     }
     const token = keys[0] ?? ''
     const isCaller = isDeviceKey(token)
-      ? await authenticateKey(hash => findKnownDevice(hash, request.ip), token)
-      : await authenticateToken(findSession, services.tokens, token)
+      ? await findDeviceOf(token, request.ip)
+      : await findCaller(token, request.ip)
     if (isCaller) throw notFound('connection')
     throw new RequestError('unauthorized', 'The key of the connection is required.')
   }
@@ -205,19 +231,34 @@ export function addAuthentication(
     if (!token)
       throw new RequestError('unauthorized', `A ${isApp ? 'device key' : 'bearer token'} is required.`)
     if (isDeviceKey(token)) {
-      const device = await authenticateKey(hash => findKnownDevice(hash, request.ip), token)
-      if (!device) throw new RequestError('unauthorized', 'The device key is not valid.')
+      const device = await findDeviceOf(token, request.ip)
+      if (!device) {
+        services.traces.refuse(readName(request), hashKey(token), request.ip)
+        throw new RequestError('unauthorized', 'The device key is not valid.')
+      }
       request.publisher = device
       services.lastSeen.see(device)
       return
     }
-    const caller = await authenticateToken(findSession, services.tokens, token)
-    if (!caller) throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
+    const caller = await findCaller(token, request.ip)
+    if (!caller) {
+      if (isApp) services.traces.refuse(readName(request), hashKey(token), request.ip)
+      throw new RequestError('unauthorized', 'The token is expired, revoked or not valid.')
+    }
     callers.remember(token, caller)
     request.caller = caller
     request.publisher = toPublisher(caller)
-    services.lastSeen.see(request.publisher)
+    services.lastSeen.see(request.publisher, request.ip)
   }
+}
+
+/** A route without a permission is about the session or the account of a person, unless it says otherwise. */
+const opensToApiKeys = ({ access, apiKey }: FastifyContextConfig = {}): boolean =>
+  access === 'public' || access === 'device' || (apiKey ?? access !== 'session')
+
+const describeApiKeys = (config: FastifyContextConfig = {}) => {
+  if (!opensToApiKeys(config)) return { 'x-api-key': 'refused' }
+  return config.access && takesEndlessKeys(config.access) ? { 'x-api-key': 'endless' } : {}
 }
 
 /** Throws 403 if the caller lacks the access that the route requires. */
@@ -228,11 +269,16 @@ function authorize({ caller, trackers, routeOptions }: FastifyRequest): void {
     if (!deviceKey) throw forbidden('A device key opens only the routes that accept points.')
     return
   }
+  if (caller.apiKey && !opensToApiKeys(routeOptions.config)) {
+    throw forbidden('An API key does not open this: it belongs to a person who is signed in.')
+  }
+  if (caller.lacksSecondFactor && !routeOptions.config.withoutSecondFactor) throw lacksSecondFactor()
   if (access === 'device') throw forbidden('Apps sign in here with the key of a device.')
   if (!access || access === 'public' || access === 'session') return
   if (!scopeOf(caller.permissionDetails, access)) {
     throw lacksPermission(access, denial)
   }
+  checkEndless(caller, access)
 }
 
 /** The failures that follow from a route's access, body and query; the route itself names further ones. */
@@ -266,6 +312,14 @@ function readAppKey(request: FastifyRequest): string | undefined {
   const { token } = request.query as { token?: unknown }
   if (request.headers.authorization === undefined) return typeof token === 'string' ? token : undefined
   return readPassword(request)
+}
+
+/** Which device an app says that it is: the user name of Basic, or the identifier in an address. */
+function readName(request: FastifyRequest): string | null {
+  const basic = /^Basic +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (basic !== undefined) return Buffer.from(basic, 'base64').toString('utf8').split(':', 1)[0] ?? null
+  const { id, deviceid } = request.query as { id?: unknown; deviceid?: unknown }
+  return [id, deviceid].find(one => typeof one === 'string') ?? null
 }
 
 /** The texts of a request that may be the key of a connection, which may name a header of its own. */

@@ -6,6 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Scheduler } from '../../../fair/scheduler.ts'
 import type { App, Services } from '../../services.ts'
 import { invalid, RequestError } from '../errors.ts'
+import { mayBeMissing } from '../validation.ts'
 
 /**
  * Bodies are JSON in UTF-8, read whole and never piped, so that no stream is left without a listener. The cost of a
@@ -70,7 +71,8 @@ async function readJson(request: FastifyRequest, compressed: Buffer, scheduler: 
   }
   const bytes = await unpackBody(request, compressed, scheduler)
   if (bytes.length === 0) {
-    if (!request.routeOptions.schema?.body) return undefined
+    const body = request.routeOptions.schema?.body
+    if (!body || mayBeMissing(body)) return undefined
     throw invalid('', 'The body is empty: send JSON.', 'required')
   }
   if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.', 'malformed')

@@ -1,9 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import type { Draining } from '../../../ingest/drain.ts'
+import { MQTT_SUBPROTOCOLS } from '../../../ingest/mqtt/websocket.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
-import { GOING_AWAY, MQTT_SUBPROTOCOLS } from './upgrades.ts'
+import { GOING_AWAY } from './upgrades.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -37,6 +38,7 @@ interface Connection {
  */
 export function createHttpDraining(): { watch(server: Server): void; add(app: App): void } {
   const connections = new Map<Socket, Connection>()
+  const servers: Server[] = []
   let state: 'serving' | 'draining' | 'refusing' = 'serving'
 
   function rest(socket: Socket, connection: Connection): void {
@@ -50,6 +52,7 @@ export function createHttpDraining(): { watch(server: Server): void; add(app: Ap
 
   return {
     watch(server) {
+      servers.push(server)
       server.on('connection', socket => {
         // Node receives a connection a second time if its client offered another protocol (`upgrades.ts`).
         if (connections.has(socket)) return
@@ -96,6 +99,10 @@ export function createHttpDraining(): { watch(server: Server): void; add(app: Ap
         },
         refuse() {
           state = 'refusing'
+        },
+        stopListening() {
+          // An HTTP server's own `close` would also cut idle connections, over which a request may be arriving.
+          for (const server of servers) if (server.listening) NetServer.prototype.close.call(server)
         },
         remaining() {
           for (const [socket, connection] of connections) if (isIdle(socket, connection)) socket.destroy()

@@ -41,7 +41,10 @@ export function answerError(error: FastifyError, request: FastifyRequest, reply:
   if (error instanceof InvalidInput) {
     if (error.validationContext === 'params') {
       const [, resource = 'record'] = /([a-z-]+)\/:id/.exec(request.routeOptions.url ?? '') ?? []
-      const kind = resource.replace(/-monitoring$/, '').replaceAll('-', ' ')
+      const kind = resource
+        .replace(/-monitoring$/, '')
+        .replaceAll('-', ' ')
+        .replace(/^api\b/, 'API')
       return answer(request, reply, 'not-found', `There is no such ${kind}.`)
     }
     return answer(request, reply, 'invalid-input', error.message, { errors: error.errors })

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { extendKey, keepAnswer, releaseKey, takeKey } from '../../../db/queries/idempotency-keys.ts'
+import {
+  extendKey,
+  isKeyUsed,
+  keepAnswer,
+  releaseKey,
+  takeKey,
+} from '../../../db/queries/idempotency-keys.ts'
 import type { App, Services } from '../../services.ts'
 import { conflict, invalid, RequestError } from '../errors.ts'
 import { createBox } from '../secrets.ts'
@@ -8,7 +14,8 @@ import { createBox } from '../secrets.ts'
 /**
  * `Idempotency-Key` on any POST: the first answer is stored for 24 hours and sent again for the same key and body. Keys
  * belong to an account and organization or, where nobody is signed in, to a body. A duplicate that arrives meanwhile
- * waits. Failures that a repeated request may overcome (401, 429, 5xx) are not stored. Signing in takes no key: it
+ * waits. Failures that a repeated request may overcome (401, 429, 5xx) are not stored, nor any failure of a stranger, who
+ * could fill the database with them. Signing in takes no key: it
  * creates nothing twice but a session, and a stored answer would hold a token that may have ended, and would bypass the
  * lock of the account.
  *
@@ -18,6 +25,18 @@ import { createBox } from '../secrets.ts'
 const LEASE_MS = 30_000
 const TWIN_WAITS_MS = 60_000
 const LONGEST_KEY = 255
+/**
+ * Whose an Idempotency-Key is. The secrets of an API key share theirs, so that a request may be repeated after a rotation.
+ * Where the answer is a secret, each has its own, and another one once it is to end: a former secret, which may have
+ * leaked, would be told what the present one was told, or its own successor.
+ */
+function ownerOf({ caller, routeOptions }: FastifyRequest): string | null {
+  if (!caller) return null
+  const owner = `${caller.accountId} ${caller.organizationId}`
+  if (!caller.apiKey || !routeOptions.config.answersSecret) return owner
+  return `${owner} ${caller.sessionId} ${caller.expiresAt}`
+}
+
 /**
  * A larger answer is not stored, only the fact that it was sent. For a stream only the key and the request are stored:
  * streams are exports, which change nothing when they are repeated.
@@ -67,16 +86,30 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     return key
   }
 
+  /**
+   * The identifier of a key, and the fingerprint of its request. They are digests of a secret, so a key that was used
+   * before the secret was replaced is found under that of the older one.
+   */
+  async function identify(request: FastifyRequest, key: string, bodyDigest: string) {
+    const owner = ownerOf(request)
+    // A trailing slash makes no difference. A body may hold a password, so its digest is keyed: nobody can test guesses
+    // against it.
+    const parts = [request.url.replace(/\/(?=\?|$)/, ''), bodyDigest]
+    const whose = (fingerprint: Buffer) => owner ?? fingerprint.toString('base64')
+    for (const [index, fingerprint] of box.olderDigests(...parts).entries()) {
+      const id = box.olderDigests(whose(fingerprint), key)[index]
+      if (id && (await isKeyUsed(db.system, id))) return { id, fingerprint }
+    }
+    const fingerprint = box.digest(...parts)
+    // With another secret, stored answers cannot be opened, so the keys' identifiers must differ as well.
+    return { id: box.digest(whose(fingerprint), key), fingerprint }
+  }
+
   async function replay(request: FastifyRequest, reply: FastifyReply, bodyDigest = ''): Promise<boolean> {
     const key = readKey(request)
     if (key === null) return false
-    // A trailing slash makes no difference. A body may hold a password, so its digest is keyed: nobody can test guesses
-    // against it.
-    const fingerprint = box.digest(request.url.replace(/\/(?=\?|$)/, ''), bodyDigest)
     const { caller } = request
-    const whose = caller ? `${caller.accountId} ${caller.organizationId}` : fingerprint.toString('base64')
-    // With another secret, stored answers cannot be opened, so the keys' identifiers must differ as well.
-    const id = box.digest(whose, key)
+    const { id, fingerprint } = await identify(request, key, bodyDigest)
     const organizationId = caller?.organizationId ?? null
 
     const deadline = performance.now() + TWIN_WAITS_MS
@@ -120,7 +153,9 @@ export function addIdempotency(app: App, { db, config }: Services): void {
     if (!leased) return payload
     const status = reply.statusCode
     try {
-      if (status === 401 || status === 429 || status >= 500) await releaseKey(db.system, leased)
+      const isOfStranger = !request.caller && status >= 400
+      if (status === 401 || status === 429 || status >= 500 || isOfStranger)
+        await releaseKey(db.system, leased)
       else if (typeof payload !== 'string') await keepAnswer(db.system, leased, status, null)
       else {
         const type = String(reply.getHeader('content-type') ?? 'application/json')

@@ -47,8 +47,9 @@ export function findProto(value: unknown): string | null {
 
 /** Throws 400 for parameters that the route does not accept, or that are given more than once. */
 export function checkQuery(request: FastifyRequest): void {
-  // A schema with a catchall declares the other parameters that it accepts.
-  if (acceptedBy(request).def.catchall) return
+  // A schema with a catchall declares the other parameters that it accepts; a strict one has a catchall that takes none.
+  const { catchall } = acceptedBy(request).def
+  if (catchall && !(catchall instanceof z.ZodNever)) return
   const wrong = [...listUnknown(request), ...listRepeated('', request.query)]
   const [first] = wrong
   if (first)

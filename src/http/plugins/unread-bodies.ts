@@ -6,7 +6,8 @@ import type { App } from '../../services.ts'
  * the rest of an unread body is first read and discarded, up to this bound.
  */
 export const DRAINED_BYTES = 64 * 1024 * 1024
-const DRAINED_MS = 10_000
+/** Just less than a body has to arrive, after which it is answered 408: 48 bodies of 3 MiB at once took longer than 10 s. */
+const DRAINED_MS = 25_000
 
 export function addUnreadBodies(app: App): void {
   app.addHook('onSend', async (request, reply, payload) => {

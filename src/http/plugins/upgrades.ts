@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import websocket from '@fastify/websocket'
+import { MQTT_SUBPROTOCOLS, WEBSOCKET_LIMITS } from '../../../ingest/mqtt/websocket.ts'
 import type { App } from '../../services.ts'
 import { RequestError } from '../errors.ts'
 import { closeWithFailure } from './raw-errors.ts'
@@ -11,12 +12,6 @@ declare module 'fastify' {
     upgrade?: boolean
   }
 }
-
-/** The subprotocols of MQTT clients; the second is that of MQTT 3.1. [MQTT-6.0.0-3] */
-export const MQTT_SUBPROTOCOLS: readonly string[] = ['mqtt', 'mqttv3.1']
-
-/** A live subscription names its subjects; 5,000 identifiers are 200 KiB. */
-const WEBSOCKET_MESSAGE_BYTES = 256 * 1024
 
 /** RFC 6455, 7.4.1. */
 export const GOING_AWAY = 1001
@@ -51,12 +46,7 @@ export async function addUpgrades(app: App): Promise<void> {
       done()
     },
     options: {
-      maxPayload: WEBSOCKET_MESSAGE_BYTES,
-      // A message in pieces of one byte would occupy a hundred times its size.
-      maxFragments: 1_024,
-      maxBufferedChunks: 4_096,
-      // Compression costs ten times the CPU of sending.
-      perMessageDeflate: false,
+      ...WEBSOCKET_LIMITS,
       handleProtocols: offered => ['bearer', ...MQTT_SUBPROTOCOLS].find(name => offered.has(name)) ?? false,
     },
   })

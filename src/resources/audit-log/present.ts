@@ -26,7 +26,13 @@ export async function createEntryPresenter(db: Queryable, caller: Caller, entrie
     return hidesContent(access, { dataTypeIds }, types, key)
   }
   return (entry: AuditEntry) => {
-    const { dataTypeIds, ...shown } = entry
+    const { dataTypeIds, apiKeyName, userId: by, ...rest } = entry
+    const isKey = apiKeyName !== null && by !== null
+    const shown = {
+      ...rest,
+      userId: isKey ? null : by,
+      apiKey: isKey ? { _id: by, name: apiKeyName } : null,
+    }
     const prefix = VALUE_PREFIXES[entry.resource]
     if (prefix === undefined) return shown
     const isVisible = (field: string) =>

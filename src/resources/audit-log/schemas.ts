@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AUDIT_SORTS } from '../../../db/queries/audit-log.ts'
-import { anyValue, id, list } from '../../http/envelope.ts'
+import { anyValue, id, list, namedRecord } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
 import { queryTime } from '../../http/times.ts'
@@ -8,7 +8,10 @@ import { queryTime } from '../../http/times.ts'
 const entry = z.object({
   _id: id,
   at: z.date(),
-  userId: id.nullable().describe('Who did it; it may have left since'),
+  userId: id.nullable().describe('Who did it; it may have left since. Null where an API key did'),
+  apiKey: namedRecord
+    .nullable()
+    .describe('The API key that did it, by its name at that time; it may have been deleted since'),
   action: z.string().meta({ examples: ['update'] }),
   resource: z.string().meta({ examples: ['team'] }),
   resourceId: id.nullable(),
@@ -28,7 +31,7 @@ export const listAuditEntries = operation({
   summary: 'Changes and who made them, newest first',
   description: 'Kept for one year.',
   querystring: listQuery(AUDIT_SORTS, '-at').extend({
-    userId: z.string().optional().describe('Users, separated by commas'),
+    userId: z.string().optional().describe('Users and API keys, separated by commas'),
     resource: z.string().max(100).optional(),
     resourceId: z.string().optional().describe('Records, separated by commas'),
     action: z.string().max(100).optional(),

@@ -33,39 +33,84 @@ function waitAfter(failures: number, allowed: number): number {
     : Math.min(FIRST_WAIT_S * 2 ** (failures - allowed), MAX_WAIT_S)
 }
 
+/** Who guesses at which account. */
+interface Guesser {
+  /** Null if no account has the e-mail address. */
+  accountId: string | null
+  email: string
+  address: string
+}
+
 /**
  * Whether this is the account's password. Counts failures, and throws 429 after too many. Checks the count again after
- * the slow comparison, so that parallel guesses gain nothing.
+ * the slow comparison, so that parallel guesses gain nothing. Where the account has a second factor, the right password
+ * does not end the count: whoever knows it would have as many guesses at the codes as they like.
  */
 export async function checkPassword(
   db: Queryable,
-  attempt: {
-    /** Null if no account has the e-mail address. */
-    accountId: string | null
-    email: string
-    address: string
+  attempt: Guesser & {
     passwordHash: string | null | undefined
     password: string
+    hasSecondFactor: boolean | undefined
   },
 ): Promise<boolean> {
-  const digest = createHash('sha256').update(foldEmail(attempt.email)).digest('base64url')
-  const from = networkOf(attempt.address)
-  const isKnown = await isKnownAddress(db, attempt.accountId, from)
-  const account = isKnown ? `account:${digest}:${from}` : `account:${digest}`
-  const address = `address:${from}`
+  const { account, address } = await keysOf(db, attempt)
   const before = await rejectGuessing(db, account, address)
   const matches = await verifyPassword(attempt.passwordHash ?? undefined, attempt.password, address)
   if (!matches) {
-    const failures = await addFailure(db, [
-      { key: account, forgetAfterS: FORGET_ACCOUNT_AFTER_S },
-      { key: address, forgetAfterS: FORGET_ADDRESS_AFTER_S },
-    ])
+    const failures = await addFailure(db, [ofAccount(account), ofAddress(address)])
     if ((failures.get(account) ?? 0) > ACCOUNT_FAILURES) throw tooMany(FIRST_WAIT_S)
     return false
   }
   await rejectGuessing(db, account, address)
-  if (before.has(account)) await clearFailures(db, account)
+  if (before.has(account) && !attempt.hasSecondFactor) await clearFailures(db, account)
   return true
+}
+
+/** Under which the failures of an account are counted; those from a known address have the address behind it. */
+const keyOf = (email: string) =>
+  `account:${createHash('sha256').update(foldEmail(email)).digest('base64url')}`
+
+/** Unlocks an account whose password was replaced by somebody who reads its mail: failures with the old one say nothing. */
+export async function forgetFailures(tx: Queryable, email: string): Promise<void> {
+  await clearFailures(tx, keyOf(email), { withAddresses: true })
+}
+
+/**
+ * Whether `verify` takes the code of an account's second factor. Wrong codes count for the account as wrong passwords do.
+ * An attempt counts before the code is looked at: however many guesses come at once, five are looked at.
+ */
+export async function checkCode(
+  db: Queryable,
+  guesser: Guesser,
+  verify: () => Promise<boolean>,
+): Promise<boolean> {
+  const { account, address } = await keysOf(db, guesser)
+  const before = await rejectGuessing(db, account, address)
+  const failures = await addFailure(db, [ofAccount(account)])
+  // Once the wait is over, one more attempt is allowed.
+  const allowed = Math.max(ACCOUNT_FAILURES, (before.get(account)?.failures ?? 0) + 1)
+  if ((failures.get(account) ?? 0) > allowed) throw tooMany(FIRST_WAIT_S)
+  if (await verify()) {
+    await clearFailures(db, account)
+    return true
+  }
+  await addFailure(db, [ofAddress(address)])
+  return false
+}
+
+const ofAccount = (key: string) => ({ key, forgetAfterS: FORGET_ACCOUNT_AFTER_S })
+const ofAddress = (key: string) => ({ key, forgetAfterS: FORGET_ADDRESS_AFTER_S })
+
+/** The keys under which the failures of an account and of a network address are counted. */
+async function keysOf(db: Queryable, { accountId, email, address }: Guesser) {
+  const everywhere = keyOf(email)
+  const from = networkOf(address)
+  const isKnown = await isKnownAddress(db, accountId, from)
+  return {
+    account: isKnown ? `${everywhere}:${from}` : everywhere,
+    address: `address:${from}`,
+  }
 }
 
 async function rejectGuessing(db: Queryable, account: string, address: string) {

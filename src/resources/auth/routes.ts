@@ -3,14 +3,17 @@ import { timeOfDay } from '../../../db/clock.ts'
 import {
   findAccount,
   findAccountById,
+  findFirstAccountId,
   holdPassword,
   listMemberships,
+  type Membership,
   replacePassword,
 } from '../../../db/queries/accounts.ts'
+import { findSecondFactor } from '../../../db/queries/second-factors.ts'
 import {
   type Caller,
-  deleteSession,
   deleteSessionsOf,
+  endSignIn,
   findCallers,
   listSessions,
   renewSession,
@@ -29,14 +32,22 @@ import {
 } from '../../http/errors.ts'
 import { listedWhole } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
+import { createChallenge, totpRequired } from '../second-factor/challenges.ts'
 import { checkPassword } from './brute-force.ts'
 import { hashPassword } from './passwords.ts'
 import * as operations from './schemas.ts'
-import { answerSignedIn, openSession, originOf } from './sign-in.ts'
+import {
+  answerSignedIn,
+  LONGEST_SESSION_S,
+  moveTo,
+  openBeside,
+  openSession,
+  originOf,
+  passwordsClosed,
+} from './sign-in.ts'
 
-/** A session is renewed in the last four hours of its lifetime, and lasts at most 30 days in all (contract section 3). */
+/** A session is renewed in the last four hours of its lifetime (contract section 3). */
 const RENEWED_IN_LAST_S = 4 * 3600
-const LONGEST_SESSION_S = 30 * 86_400
 
 /** Signing in and out, and an account's own password and sessions, which are the same in all its organizations. */
 export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services): void {
@@ -47,21 +58,35 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
   app.post('/auth/login', operations.login, async request => {
     const { email, password, organizationId } = request.body
     const account = await findAccount(db.system, email)
-    const passwordHash = account?.passwordHash
-    const attempt = { accountId: account?.id ?? null, email, address: request.ip, passwordHash, password }
-    const wrong = () => new RequestError('wrong-credentials', 'The e-mail address or the password is wrong.')
-    if (!(await checkPassword(db.system, attempt)) || !account) throw wrong()
+    // The first owner gets in while the provider is away. Nobody learns from an answer whose address that is.
+    const isClosed = config.oidc?.only === true && account?.id !== (await findFirstAccountId(db.system))
+    const passwordHash = isClosed ? undefined : account?.passwordHash
+    const attempt = {
+      ...{ accountId: account?.id ?? null, email, address: request.ip, passwordHash, password },
+      hasSecondFactor: account?.hasSecondFactor,
+    }
+    const wrong = () =>
+      config.oidc?.only
+        ? passwordsClosed()
+        : new RequestError('wrong-credentials', 'The e-mail address or the password is wrong.')
+    if (!(await checkPassword(db.system, attempt)) || !account || !passwordHash) throw wrong()
+    if (organizationId !== undefined && !isUuid(organizationId)) throw notFound('organization')
     await lastSeen.flushUsers()
-    const opened = await db.system.transaction(async tx => {
+    const outcome = await db.system.transaction(async tx => {
       // The password may have been changed during the comparison.
       if ((await holdPassword(tx, account.id)) !== passwordHash) throw wrong()
+      if ((await findSecondFactor(tx, account.id))?.isConfirmed) {
+        const signIn = { accountId: account.id, passwordHash, wanted: organizationId ?? null }
+        return { challenge: await createChallenge(tx, signIn) }
+      }
       const memberships = await listMemberships(tx, account.id)
       if (memberships.length === 0) throw forbidden(inNone, 'no-organization')
-      const current = organizationId ?? memberships[0]?.organizationId
-      if (!isUuid(current)) throw notFound('organization')
-      return openSession(tx, { accountId: account.id, organizationId: current }, originOf(request))
+      const current = organizationId ?? (memberships[0] as Membership).organizationId
+      const member = { accountId: account.id, organizationId: current }
+      return { opened: await openSession(tx, member, originOf(request)) }
     })
-    return answerSignedIn(tokens, found('organization', opened), 'Signed in')
+    if ('challenge' in outcome) throw totpRequired(outcome.challenge)
+    return answerSignedIn(tokens, found('organization', outcome.opened), 'Signed in')
   })
 
   app.get('/auth/my-organizations', operations.listMyOrganizations, async ({ caller }) => {
@@ -79,13 +104,18 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
     const { organizationId } = request.body
     if (!isUuid(organizationId)) throw notFound('organization')
     await lastSeen.flushUsers()
-    const opened = await db.system.transaction(async tx => {
-      const member = { accountId: caller.accountId, organizationId }
-      const session = found('organization', await openSession(tx, member, originOf(request)))
-      if (!(await deleteSession(tx, caller.sessionId))) throw sessionEnded()
-      return session
-    })
-    return answerSignedIn(tokens, opened, 'Organization switched')
+    const opened = await db.system.transaction(tx => moveTo(tx, caller, organizationId, originOf(request)))
+    return answerSignedIn(tokens, found('organization', opened), 'Organization switched')
+  })
+
+  app.post('/auth/open-organization', operations.openOrganization, async request => {
+    const { caller } = request
+    const { organizationId } = request.body
+    if (!isUuid(organizationId)) throw notFound('organization')
+    const opened = await db.system.transaction(tx =>
+      openBeside(tx, caller, organizationId, originOf(request)),
+    )
+    return answerSignedIn(tokens, found('organization', opened), 'Organization opened')
   })
 
   app.post('/auth/renew', operations.renew, async ({ caller }) => {
@@ -102,16 +132,17 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
   })
 
   app.post('/auth/logout', operations.logout, async ({ caller }) => {
-    await db.system.transaction(tx => deleteSession(tx, caller.sessionId))
+    await db.system.transaction(tx => endSignIn(tx, caller.sessionId))
     return ok({}, 'Signed out')
   })
 
   app.post('/auth/change-password', operations.changePassword, async request => {
     const { accountId, sessionId, userId } = request.caller
     const { currentPassword, newPassword } = request.body
-    const { email, passwordHash } = found('account', await findAccountById(db.system, accountId))
+    const account = found('account', await findAccountById(db.system, accountId))
+    const { passwordHash } = account
     const wrong = () => invalid('currentPassword', 'This is not the present password.')
-    const attempt = { accountId, email, address: request.ip, passwordHash, password: currentPassword }
+    const attempt = { ...account, accountId, address: request.ip, password: currentPassword }
     if (!(await checkPassword(db.system, attempt)) || passwordHash === null) throw wrong()
     const newHash = await hashPassword(newPassword, request.caller.organizationId)
     await db.system.transaction(async tx => {
@@ -131,7 +162,7 @@ export function authRoutes(app: App, { db, tokens, config, lastSeen }: Services)
   app.delete('/auth/session/:id', operations.deleteSession, async ({ caller, params: { id } }) => {
     await db.system.transaction(async tx => {
       const own = (await listSessions(tx, caller.accountId)).some(({ _id }) => _id === id)
-      if (!own || !(await deleteSession(tx, id))) throw notFound('session')
+      if (!own || !(await endSignIn(tx, id))) throw notFound('session')
     })
     return ok({ _id: id }, 'Session ended')
   })

@@ -92,7 +92,14 @@ const session = z.object({
   expiresAt: z.date(),
 })
 
-nameSchemas({ Membership: organizationEntry, Session: session, SignedIn: signedIn })
+const chosenOrganization = z.strictObject({ organizationId: anyOrganization })
+
+nameSchemas({
+  ChosenOrganization: chosenOrganization,
+  Membership: organizationEntry,
+  Session: session,
+  SignedIn: signedIn,
+})
 
 const tags = ['Accounts']
 
@@ -104,7 +111,8 @@ export const login = operation(
     description: `Leads to the organization that the account used last, unless one is named. After 5 failures in a
 row the account is closed for a while, longer with each further one; so is an address after 100. An address that the account has
 signed in from before is counted apart, so strangers do not close it there. An \`Idempotency-Key\` counts
-for nothing here: each time is an attempt and a session of its own.`,
+for nothing here: each time is an attempt and a session of its own. An account with a second factor is answered 401 with the code
+\`totp-required\` and a \`challenge\` for \`POST /auth/login/totp\`. Where single sign-on alone is open, every password is answered 403.`,
     body: z.strictObject({
       // A text that is no e-mail address gets the same message as an unknown address.
       email: z
@@ -121,23 +129,48 @@ for nothing here: each time is an attempt and a session of its own.`,
   { idempotencyKey: false },
 )
 
-export const listMyOrganizations = operation({
-  access: 'session',
-  tags,
-  summary: 'The organizations of the account',
-  description: 'Those in which it is active, the one used last first.',
-  response: { 200: list(organizationEntry) },
-})
+/** Open to a user without the second factor that the organization demands, who may go elsewhere instead. */
+const leaving = { withoutSecondFactor: true } as const
 
-export const switchOrganization = operation({
-  access: 'session',
-  tags,
-  summary: 'Go on in another organization',
-  description: `Answers a new token and revokes the one of this request: every process rejects it from then on, and
-live sockets that were opened with it are closed. Where the account is no active member, nothing changes.`,
-  body: z.strictObject({ organizationId: anyOrganization }),
-  response: { 200: signedIn, ...failures(404) },
-})
+export const listMyOrganizations = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'The organizations of the account',
+    description: 'Those in which it is active, the one used last first.',
+    response: { 200: list(organizationEntry) },
+  },
+  leaving,
+)
+
+export const switchOrganization = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'Go on in another organization',
+    description: `Answers a new token and revokes the one of this request: every process rejects it from then on, and
+live sockets that were opened with it are closed. Where the account is no active member, nothing changes. In an organization that
+demands a second factor, the token of an account without one opens nothing but setting it up and leaving. The sign-in goes on: its 30
+days do, and signing out ends its sessions in other organizations.`,
+    body: chosenOrganization,
+    response: { 200: signedIn, ...failures(404) },
+  },
+  leaving,
+)
+
+export const openOrganization = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'Work in another organization at the same time',
+    description: `Answers a token of the other organization, and the one of this request goes on: two organizations in two tabs.
+Both sessions belong to one sign-in, whose 30 days they share; signing out with either token, or ending either session, ends both.
+Asked again, it answers a token of the session that it opened before.`,
+    body: chosenOrganization,
+    response: { 200: signedIn, ...failures(404) },
+  },
+  leaving,
+)
 
 export const renew = operation(
   {
@@ -151,13 +184,17 @@ four hours of a session, which lasts at most 30 days after the sign-in. Open liv
   { idempotencyKey: false },
 )
 
-export const logout = operation({
-  access: 'session',
-  tags,
-  summary: 'Sign out',
-  description: 'Ends the session of the token.',
-  response: { 200: success(nothing) },
-})
+export const logout = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'Sign out',
+    description:
+      'Ends the session of the token, and those that were opened from the same sign-in in other organizations.',
+    response: { 200: success(nothing) },
+  },
+  leaving,
+)
 
 export const changePassword = operation({
   access: 'session',

@@ -1,5 +1,6 @@
 import { findBasemapChoice, updateBasemapUrl } from '../../../db/queries/organizations.ts'
 import { createSemaphore } from '../../../fair/semaphore.ts'
+import { ArchiveCutOff } from '../../basemap/archive.ts'
 import type { ChosenBasemap } from '../../basemap/chosen.ts'
 import { examineArchive } from '../../basemap/public-archive.ts'
 import { audited } from '../../http/audit.ts'
@@ -32,7 +33,12 @@ export function basemapRoutes(app: App, { db, config, basemap }: Services): void
     const leave = await examining.acquire(owner)
     try {
       await examineArchive(url)
-    } catch {
+    } catch (error) {
+      if (error instanceof ArchiveCutOff)
+        throw invalid(
+          'url',
+          'The archive at this address is shorter than its header says: a copy has stopped in the middle. Put the whole file there.',
+        )
       // The reason stays out of the answer: it would tell what answers inside of the server's network.
       throw invalid(
         'url',

@@ -27,31 +27,48 @@ export function checkBroker(broker: Broker, { clientKey }: BrokerSecrets): void 
 }
 
 /**
- * The broker and its secrets after a change. Throws 400 if the address changes and a stored secret is not given again:
- * otherwise whoever may change a connection could have it sent to a server of their own.
+ * The broker and its secrets after a change; `secrets` is null if the stored ones cannot be opened. Throws 400 if those
+ * are not given again, since a change of something else would erase them. The same if the address changes: otherwise
+ * whoever may change a connection could have a stored secret sent to a server of their own.
  */
 export function changeBroker(
-  before: { broker: Broker; secrets: BrokerSecrets },
+  before: { broker: Broker; secrets: BrokerSecrets | null },
   { password, clientKey, ...change }: Partial<NewBroker>,
 ): { broker: Broker; secrets: BrokerSecrets } {
   const broker = { ...before.broker, ...change }
-  const secrets = {
-    password: password === undefined ? before.secrets.password : password,
-    clientKey: clientKey === undefined ? before.secrets.clientKey : clientKey,
+  // A key is only stored with its certificate.
+  const closed = { password: true, clientKey: before.broker.clientCertificate !== null }
+  const kept = before.secrets ?? { password: null, clientKey: null }
+  if (!before.secrets) requireAgain({ password, clientKey }, closed, UNREADABLE)
+  else if (originOf(broker.url) !== originOf(before.broker.url)) {
+    const stored = { password: kept.password !== null, clientKey: kept.clientKey !== null }
+    requireAgain({ password, clientKey }, stored, OTHER_ADDRESS)
   }
-  if (originOf(broker.url) !== originOf(before.broker.url)) {
-    const message = 'Give this again: another address must not be sent the old one.'
-    const missing = [
-      ...(password === undefined && before.secrets.password !== null ? ['password'] : []),
-      ...(clientKey === undefined && before.secrets.clientKey !== null ? ['clientKey'] : []),
-    ]
-    if (missing.length > 0)
-      throw new FieldErrors(
-        missing.map(name => ({ path: `broker.${name}`, code: 'required' as const, message })),
-        message,
-      )
+  const secrets = {
+    password: password === undefined ? kept.password : password,
+    clientKey: clientKey === undefined ? kept.clientKey : clientKey,
   }
   return { broker, secrets }
+}
+
+const OTHER_ADDRESS = 'Give this again: another address must not be sent the old one.'
+const UNREADABLE =
+  "Give this again, or null if there is none: the server's own secret has changed, so the stored one cannot be read."
+
+/** Throws 400 for the secrets that are stored and not given. */
+function requireAgain(
+  given: Partial<BrokerSecrets>,
+  stored: Record<keyof BrokerSecrets, boolean>,
+  message: string,
+): void {
+  const missing = (['password', 'clientKey'] as const).filter(
+    name => stored[name] && given[name] === undefined,
+  )
+  if (missing.length > 0)
+    throw new FieldErrors(
+      missing.map(name => ({ path: `broker.${name}`, code: 'required' as const, message })),
+      message,
+    )
 }
 
 /** Without encryption a secret is sent to everybody on the way, so the protocol counts as well. */

@@ -14,8 +14,15 @@ import {
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { listMessages } from '../../../db/queries/tracker-messages.ts'
-import { listKnownProfiles } from '../../../db/queries/tracker-profiles.ts'
-import { adoptReferences, listUnknown } from '../../../db/queries/unknown-references.ts'
+import { findTrackerProfile, listKnownProfiles } from '../../../db/queries/tracker-profiles.ts'
+import {
+  ADOPTED_AT_ONCE,
+  type Adopted,
+  adoptReferences,
+  deleteSomeKept,
+  listUnheard,
+  listUnknown,
+} from '../../../db/queries/unknown-references.ts'
 import { createConnectionKey, createDeviceKey } from '../../../ingest/identity/authenticate.ts'
 import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited, record } from '../../http/audit.ts'
@@ -25,11 +32,13 @@ import { listed, listedWhole, readPageRequest } from '../../http/lists.ts'
 import { scopeOf } from '../../http/permissions.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { readReached } from '../devices/reached.ts'
 import { changeBroker, checkBroker } from './broker-settings.ts'
 import * as operations from './schemas.ts'
 import { createBrokerSecrets } from './secrets.ts'
+import { describeConnection } from './setup.ts'
 
-export function connectionRoutes(app: App, { db, config }: Services): void {
+export function connectionRoutes(app: App, { db, config, mqtt }: Services): void {
   const sealed = createBrokerSecrets(config.jwtSecret)
 
   app.get('/connections', operations.listConnections, async ({ caller, query }) => {
@@ -43,6 +52,17 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
   app.get('/connection/:id', operations.getConnection, async ({ caller, params }) =>
     ok(await db.tenant(caller.organizationId, tx => getConnection(tx, params.id, caller))),
   )
+
+  app.get('/connection/:id/setup', operations.getConnectionSetup, async request => {
+    const { caller, params } = request
+    const found = await db.tenant(caller.organizationId, async tx => {
+      const connection = await getConnection(tx, params.id, caller)
+      const { profileId } = connection
+      const own = findBuiltIn(profileId) ? null : await findTrackerProfile(tx, profileId)
+      return { ...connection, topic: own?.choices.topic ?? null }
+    })
+    return ok(describeConnection(found, readReached(request, { config, mqtt })))
+  })
 
   app.post('/connection', operations.createConnection, async (request, reply) => {
     const { broker: given, profileId, ...rest } = request.body
@@ -95,9 +115,7 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
     given: Parameters<typeof changeBroker>[1],
   ) {
     const stored = await findConnectionSecrets(tx, id)
-    // Secrets that cannot be opened any more are gone.
-    const secrets = sealed.open(stored, id) ?? { password: null, clientKey: null }
-    const after = changeBroker({ broker: before, secrets }, given)
+    const after = changeBroker({ broker: before, secrets: sealed.open(stored, id) }, given)
     checkBroker(after.broker, after.secrets)
     return { broker: after.broker, secrets: sealed.seal(after.secrets, id) }
   }
@@ -117,6 +135,9 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
 
   app.delete('/connection/:id', operations.deleteConnection, async request => {
     const { id } = request.params
+    const { organizationId } = request.caller
+    await db.tenant(organizationId, tx => getConnection(tx, id, request.caller))
+    while (await db.tenant(organizationId, tx => deleteSomeKept(tx, id)));
     await audited(db, request, async (tx, caller) => {
       const before = settingsOf(await getConnection(tx, id, caller))
       await deleteConnection(tx, caller.organizationId, id)
@@ -135,20 +156,31 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
   })
 
   app.post('/connection/:id/adopt', operations.adopt, async ({ body, caller, params }) => {
-    const adopted = await db.tenant(caller.organizationId, async tx => {
+    const { references } = body
+    const { organizationId, userId } = caller
+    const given = await db.tenant(organizationId, async tx => {
       const { _id, hubId } = await getConnection(tx, params.id, caller)
       if (!scopeOf(caller.permissionDetails, 'create/device')) throw lacksPermission('create/device')
-      const { organizationId, userId } = caller
-      const given = { organizationId, connectionId: _id, hubId, keyBy: userId }
-      const found = await adoptReferences(tx, given, body.references, () => createDeviceKey().hash)
-      const missing = body.references.findIndex((_, index) => found[index] === null)
-      if (missing !== -1)
-        throw invalid(`references.${missing}`, 'No message of this reference is kept.', 'not-found')
-      const devices = found.filter(one => one !== null)
-      const changes = { references: { to: devices.map(({ reference }) => reference) } }
-      await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId: _id, changes })
-      return devices
+      const given = { organizationId, connectionId: _id, hubId, keyBy: userId, visible: caller.hubIds }
+      const [missing] = await listUnheard(tx, given, references)
+      if (missing !== undefined) throw unheard(missing)
+      return given
     })
+    const adopted: Adopted[] = []
+    // Each may have a hundred points, so they are handed over in steps.
+    for (let from = 0; from < references.length; from += ADOPTED_AT_ONCE) {
+      const some = references.slice(from, from + ADOPTED_AT_ONCE)
+      await db.tenant(organizationId, async tx => {
+        const found = await adoptReferences(tx, given, some, () => createDeviceKey().hash)
+        const missing = found.indexOf(null)
+        if (missing !== -1) throw unheard(from + missing)
+        const devices = found.filter(one => one !== null)
+        const changes = { references: { to: devices.map(({ reference }) => reference) } }
+        const resourceId = given.connectionId
+        await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId, changes })
+        adopted.push(...devices)
+      })
+    }
     return ok(adopted, 'References adopted')
   })
 
@@ -162,6 +194,9 @@ export function connectionRoutes(app: App, { db, config }: Services): void {
   })
 }
 
+const unheard = (place: number) =>
+  invalid(`references.${place}`, 'No message of this reference is kept.', 'not-found')
+
 /** Messages and last points hold positions, also of devices of other hubs. */
 const seesPositions = ({ permissionDetails, hubIds }: Caller) =>
   scopeOf(permissionDetails, 'view/location') === 'all' && hubIds === ALL_HUBS
@@ -169,8 +204,9 @@ const seesPositions = ({ permissionDetails, hubIds }: Caller) =>
 const getConnection = async (tx: Queryable, id: string, caller?: Caller) =>
   found('connection', await findConnection(tx, id, caller?.hubIds ?? null))
 
-/** What a person has set: the rest changes by itself and is not audited. */
-function settingsOf({ state: _, lastMessageAt: __, lastError: ___, counts: ____, ...settings }: Connection) {
+/** The settings by people; everything else changes by itself and is not audited. */
+function settingsOf(connection: Connection) {
+  const { state, lastMessageAt, messagesPerMinute, lastError, counts, ...settings } = connection
   return settings
 }
 

@@ -6,6 +6,7 @@ import { deleted, failures, id, list, pathId, reference, success, text } from '.
 import { listQuery } from '../../http/lists.ts'
 import { newName } from '../../http/names.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
+import { setup } from '../devices/schemas.ts'
 
 const PROTOCOLS = new Set(['mqtt:', 'mqtts:', 'ws:', 'wss:'])
 
@@ -141,6 +142,10 @@ const connection = z.object({
     .enum(CONNECTION_STATES)
     .describe('`connecting`: waits for the broker, or for the first message; `failed`: `lastError` says why'),
   lastMessageAt: z.date().nullable(),
+  messagesPerMinute: z
+    .int()
+    .describe('In the last minute')
+    .meta({ examples: [12] }),
   lastError: text('The broker refuses the user name or the password.')
     .nullable()
     .describe('What went wrong, in a sentence; null while it is well'),
@@ -230,15 +235,28 @@ export const getConnection = operation({
   response: { 200: success(connection) },
 })
 
-export const createConnection = operation({
-  access: 'create/connection',
+export const getConnectionSetup = operation({
+  access: 'view/connection',
   tags,
-  summary: 'Create a connection',
-  description: `\`http\` takes requests at \`/ingest/connection/{id}\`, \`mqtt\` clients at our MQTT port, and for \`broker\` we subscribe to
-another broker. Answers its key, once; a broker's key opens nothing.`,
-  body: newConnection,
-  response: { 201: success(connectionWithKey) },
+  summary: 'The settings that make a platform send through a connection',
+  description: `First those of the platform of its profile, by the labels of that platform's page. \`CONNECTION_KEY\` stands for the key. A
+connection of the kind \`broker\` needs none.`,
+  params,
+  response: { 200: success(z.array(setup)) },
 })
+
+export const createConnection = operation(
+  {
+    access: 'create/connection',
+    tags,
+    summary: 'Create a connection',
+    description: `\`http\` takes requests at \`/ingest/connection/{id}\`, \`mqtt\` clients at our MQTT port, and for \`broker\` we subscribe to
+another broker. Answers its key, once; a broker's key opens nothing.`,
+    body: newConnection,
+    response: { 201: success(connectionWithKey) },
+  },
+  { answersSecret: true },
+)
 
 export const updateConnection = operation({
   access: 'update/connection',
@@ -264,14 +282,17 @@ changes, its secrets are given again, so that no other server is sent them.`,
   response: { 200: success(connection) },
 })
 
-export const rotateKey = operation({
-  access: 'update/connection',
-  tags,
-  summary: 'Rotate the key of a connection',
-  description: 'Who signed in with the old one is disconnected within a second. Answers the new key, once.',
-  params,
-  response: { 200: success(connectionWithKey) },
-})
+export const rotateKey = operation(
+  {
+    access: 'update/connection',
+    tags,
+    summary: 'Rotate the key of a connection',
+    description: 'Who signed in with the old one is disconnected within a second. Answers the new key, once.',
+    params,
+    response: { 200: success(connectionWithKey) },
+  },
+  { answersSecret: true },
+)
 
 export const deleteConnection = operation({
   access: 'delete/connection',

@@ -12,6 +12,8 @@ const TYPES: { [extension: string]: string } = {
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.woff2': 'font/woff2',
 }
 
 export interface StaticFile {

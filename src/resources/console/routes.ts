@@ -4,6 +4,7 @@ import type { Basemap } from '../../basemap/tiles.ts'
 import { RequestError } from '../../http/errors.ts'
 import { MAX_URL } from '../../http/plugins/methods.ts'
 import type { App, Services } from '../../services.ts'
+import { signInMethods } from '../sign-in-methods/methods.ts'
 import { readBuiltFiles, readDocument, type StaticFile } from './files.ts'
 import { chooseEncoding, isKnown } from './negotiation.ts'
 import { createPage, type Page, writePolicy } from './pages.ts'
@@ -34,7 +35,7 @@ export interface Console {
 export function openConsole({ config, basemap }: Services): Console | null {
   if (!config.roles.has('api')) return null
   const files = readBuiltFiles()
-  const page = (name: string) => createPage(files.get(name) as StaticFile)
+  const page = (name: string) => createPage(files.get(name) as StaticFile, signInMethods(config))
   return {
     files,
     page: page('index.html'),

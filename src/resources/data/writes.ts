@@ -8,8 +8,7 @@ import {
   newRecords,
   updateRecord,
 } from '../../../db/queries/data.ts'
-import { listChangingFields } from '../../../db/queries/data-type-changes.ts'
-import { type DataType, findDataType, listDataTypesById } from '../../../db/queries/data-types.ts'
+import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { insertEvents } from '../../../db/queries/webhook-events.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
@@ -26,6 +25,7 @@ import {
   rejectTaken,
 } from './check.ts'
 import { namedType } from './find.ts'
+import { listLinkingFields } from './linking-fields.ts'
 import { presentRecord, shownAfterWrite } from './present.ts'
 
 // Each of these functions runs in one transaction across organizations, so every query names the caller's.
@@ -99,15 +99,8 @@ export async function changeRecord(
 export async function removeRecord(tx: Queryable, caller: Caller, recordId: string): Promise<void> {
   const { organizationId } = caller
   const { type, record } = await lockRecord(tx, caller, 'delete/data', recordId)
-  const types = await listDataTypesById(tx, organizationId)
-  const fields = types.flatMap(({ _id, fields }) =>
-    fields
-      .filter(field => field.type === 'reference' && (field.dataTypeId ?? type._id) === type._id)
-      .map(({ key }) => ({ dataTypeId: _id, key })),
-  )
-  // The record is locked: a change of rules that begins after this waits for it, and finds it deleted.
-  const changing = await listChangingFields(tx, organizationId)
-  const ids = await listReferring(tx, organizationId, record._id, [...fields, ...changing], NAMED)
+  const linking = await listLinkingFields(tx, organizationId, type._id)
+  const ids = await listReferring(tx, organizationId, record._id, linking, NAMED)
   if (ids.length > 0) {
     throw new RequestError('in-use', 'Other records refer to this one. Change them first.', {
       conflicts: { count: ids.length, ids },

@@ -4,7 +4,7 @@ import { invalid } from '../../http/errors.ts'
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** What is kept of a certificate in PEM. Throws 400 for anything else. */
+/** Reads the values to store from a certificate in PEM. Throws 400 for anything else. */
 export function readCertificate(pem: string): DeviceCertificate {
   const found = pem.match(PEM) ?? []
   if (found.length > 1)

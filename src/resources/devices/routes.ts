@@ -1,6 +1,7 @@
 import type { Queryable } from '../../../db/client.ts'
 import { isDuplicate } from '../../../db/errors.ts'
 import { listVisibleIds } from '../../../db/hub-rule.ts'
+import { listMounts, readReported } from '../../../db/queries/device-diagnosis.ts'
 import {
   foldReference,
   listDevicesByReference,
@@ -26,15 +27,20 @@ import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { conflict, found } from '../../http/errors.ts'
-import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import { conflict, found, lacksPermission } from '../../http/errors.ts'
+import { listed, listedWhole, readPageRequest, splitIds } from '../../http/lists.ts'
+import { scopeOf } from '../../http/permissions.ts'
 import { checkReferences } from '../../http/references.ts'
 import type { App, Services } from '../../services.ts'
+import { readActivity } from './activity.ts'
 import { readCertificate } from './certificates.ts'
+import { findCauses } from './diagnosis.ts'
+import * as diagnosis from './diagnosis-schemas.ts'
+import { readReached } from './reached.ts'
 import * as operations from './schemas.ts'
 import { describeSetup } from './setup.ts'
 
-export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
+export function deviceRoutes(app: App, { db, config, mqtt, traces, lastSeen }: Services): void {
   const withLastSeen = async <D extends Device>(organizationId: string, devices: D[]) => {
     const ids = devices.map(({ _id }) => _id)
     const lastSeen = await listLastSeen(db.system, organizationId, ids)
@@ -56,17 +62,37 @@ export function deviceRoutes(app: App, { db, config, mqtt }: Services): void {
     return ok(found('device', shown))
   })
 
-  app.get('/device/:id/setup', operations.getSetup, async ({ caller, params, protocol, host, hostname }) => {
+  app.get('/device/:id/setup', operations.getSetup, async request => {
+    const { caller, params } = request
     const device = await db.tenant(caller.organizationId, tx => getDevice(tx, params.id, caller))
-    const { mqttTls } = config
-    return ok(
-      describeSetup(device, {
-        origin: `${protocol}://${host}`,
-        hostname,
-        // Port 0 of the configuration is any; a process without MQTT knows that of the others by the configuration alone.
-        mqtt: { port: mqttTls?.port || (mqtt?.port ?? config.mqttPort), tls: mqttTls !== undefined },
+    return ok(describeSetup(device, readReached(request, { config, mqtt })))
+  })
+
+  app.get('/device/:id/diagnosis', diagnosis.getDiagnosis, async ({ caller, params: { id }, query }) => {
+    const { organizationId } = caller
+    // Another process writes its own within a second.
+    await traces.flush(id)
+    const reported = await readReported(db.system, organizationId, id)
+    const agoMs = lastSeen.pendingAgoMs({ kind: 'device', id })
+    const seenAt = agoMs === null ? reported.seenAt : Math.max(reported.seenAt ?? 0, reported.now - agoMs)
+    const asked = { deviceId: id, userId: query.userId ?? caller.userId, reported: { ...reported, seenAt } }
+    return ok(await db.tenant(organizationId, tx => findCauses(tx, caller, asked)))
+  })
+
+  app.get('/device/:id/mounts', diagnosis.listMounts, async ({ caller, params }) =>
+    listedWhole(
+      await db.tenant(caller.organizationId, async tx => {
+        const { _id } = await getDevice(tx, params.id, caller)
+        return listMounts(tx, _id, caller.hubIds)
       }),
-    )
+    ),
+  )
+
+  app.get('/device/:id/activity', diagnosis.listActivity, async ({ caller, params }) => {
+    const { organizationId, hubIds } = caller
+    const { _id } = await db.tenant(organizationId, tx => getDevice(tx, params.id, caller))
+    if (scopeOf(caller.permissionDetails, 'view/location') !== 'all') throw lacksPermission('view/location')
+    return listedWhole(await readActivity(db.system, organizationId, _id, hubIds))
   })
 
   app.post('/device', operations.createDevice, async (request, reply) => {

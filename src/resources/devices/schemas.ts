@@ -94,14 +94,17 @@ export const getDevice = operation({
   response: { 200: success(device) },
 })
 
-export const createDevice = operation({
-  access: 'create/device',
-  tags,
-  summary: 'Create a device',
-  description: 'Answers the key that it publishes with, once.',
-  body: newDevice,
-  response: { 201: success(deviceWithKey), ...failures(409) },
-})
+export const createDevice = operation(
+  {
+    access: 'create/device',
+    tags,
+    summary: 'Create a device',
+    description: 'Answers the key that it publishes with, once.',
+    body: newDevice,
+    response: { 201: success(deviceWithKey), ...failures(409) },
+  },
+  { answersSecret: true },
+)
 
 export const updateDevice = operation({
   access: 'update/device',
@@ -123,14 +126,17 @@ export const updateDevice = operation({
   response: { 200: success(device), ...failures(409) },
 })
 
-export const rotateKey = operation({
-  access: 'update/device',
-  tags,
-  summary: 'Rotate the key of a device',
-  description: 'Its connections are closed within a second. Answers the new key, once.',
-  params,
-  response: { 200: success(deviceWithKey) },
-})
+export const rotateKey = operation(
+  {
+    access: 'update/device',
+    tags,
+    summary: 'Rotate the key of a device',
+    description: 'Its connections are closed within a second. Answers the new key, once.',
+    params,
+    response: { 200: success(deviceWithKey) },
+  },
+  { answersSecret: true },
+)
 
 export const deleteDevice = operation({
   access: 'delete/device',
@@ -142,7 +148,7 @@ export const deleteDevice = operation({
   response: { 200: deleted },
 })
 
-const setup = z.object({
+export const setup = z.object({
   app: text('Overland'),
   steps: z
     .array(z.object({ label: text('Access token'), value: text('DEVICE_KEY') }))

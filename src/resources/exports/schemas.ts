@@ -124,30 +124,36 @@ shows them; a spreadsheet has a column for each field of a task, and for each fi
   { heavy: true },
 )
 
-export const listExportLogs = operation({
-  access: 'session',
-  tags,
-  summary: 'The exports of the last 30 days',
-  description:
-    "Exports of tasks and of data sources, direct ones too: the caller's own; Owner and Admin see those of everybody.",
-  querystring: listQuery(EXPORT_LOG_SORTS, '-createdAt').extend({
-    resource: z.enum(EXPORT_RESOURCES).optional(),
-    status: z.enum(EXPORT_STATUSES).optional(),
-    format: z.enum(EXPORT_FORMATS).optional(),
-    dataTypeId: z.string().optional(),
-    userId: z.string().optional().describe('Who exported'),
-  }),
-  response: { 200: list(exportLog) },
-})
+export const listExportLogs = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'The exports of the last 30 days',
+    description:
+      "Exports of tasks and of data sources, direct ones too: the caller's own; Owner and Admin see those of everybody.",
+    querystring: listQuery(EXPORT_LOG_SORTS, '-createdAt').extend({
+      resource: z.enum(EXPORT_RESOURCES).optional(),
+      status: z.enum(EXPORT_STATUSES).optional(),
+      format: z.enum(EXPORT_FORMATS).optional(),
+      dataTypeId: z.string().optional(),
+      userId: z.string().optional().describe('Who exported'),
+    }),
+    response: { 200: list(exportLog) },
+  },
+  { apiKey: true },
+)
 
-export const getExportLog = operation({
-  access: 'session',
-  tags,
-  summary: 'An export, and how far it is',
-  description: 'An own one; Owner and Admin see those of everybody.',
-  params: z.object({ id: pathId }),
-  response: { 200: success(exportLog) },
-})
+export const getExportLog = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'An export, and how far it is',
+    description: 'An own one; Owner and Admin see those of everybody.',
+    params: z.object({ id: pathId }),
+    response: { 200: success(exportLog) },
+  },
+  { apiKey: true },
+)
 
 export const getExportFile = operation(
   {
@@ -160,5 +166,5 @@ taken stands in the audit log.`,
     params: z.object({ id: pathId }),
     response: { 200: fileAnswer, ...failures(403, 409, 429) },
   },
-  { heavy: true },
+  { heavy: true, apiKey: true },
 )

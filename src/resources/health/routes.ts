@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Release } from '../../http/release.ts'
 import type { App, Services } from '../../services.ts'
 import * as operations from './schemas.ts'
 
 const ANSWER_WITHIN_MS = 2_000
 /** Writing the metrics takes some milliseconds, and checking the dependencies takes connections. */
-const READ_EVERY_MS = 200
+export const READ_EVERY_MS = 200
+
+export const aliveAs = (release: Release) => ({ status: true as const, message: 'Alive', data: release })
 
 /** Outside /api/v3: liveness, readiness and metrics of the process. */
 export async function healthRoutes(
   app: App,
-  { clock, dependencies, listening, metrics: { registry } }: Services,
+  { clock, config, dependencies, listening, release, metrics: { registry } }: Services,
 ): Promise<void> {
-  app.get('/health', operations.getHealth, async () => ({ status: true as const, message: 'Alive' }))
+  app.get('/health', operations.getHealth, async () => aliveAs(release))
 
   const askDependencies = createPaced(async (): Promise<Record<string, boolean>> => {
     const asked = Object.entries(dependencies).map(async ([name, answers]) => [name, await inTime(answers())])
@@ -31,6 +34,8 @@ export async function healthRoutes(
     }
   })
 
+  // Otherwise they are on a port of their own (src/small-server.ts).
+  if (config.metricsPort !== undefined) return
   const writeFigures = createPaced(() => registry.metrics(), READ_EVERY_MS)
   app.get('/metrics', operations.getMetrics, async (_request, reply) => {
     reply.type(registry.contentType)
@@ -39,7 +44,7 @@ export async function healthRoutes(
 }
 
 /** Runs `read` once for all callers within `everyMs`. Each caller gets a result that was read after its call. */
-function createPaced<T>(read: () => Promise<T>, everyMs: number): () => Promise<T> {
+export function createPaced<T>(read: () => Promise<T>, everyMs: number): () => Promise<T> {
   let next: Promise<T> | null = null
   let running: Promise<unknown> = Promise.resolve()
   return () => {

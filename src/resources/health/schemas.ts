@@ -12,9 +12,16 @@ const readiness = z.object({
   message: text('Ready'),
   data: z
     .record(z.string(), z.boolean())
-    .meta({ examples: [{ database: true, listeners: true, clock: true }] }),
+    .meta({ examples: [{ database: true, log: true, disk: true, listeners: true, clock: true }] }),
 })
-const alive = z.object({ status: done, message: text('Alive') })
+const alive = z.object({
+  status: done,
+  message: text('Alive'),
+  data: z.object({
+    version: text('1.4.0'),
+    commit: text('9c1185a5c5e9fc54612808977ee8f548b2258d31').describe('`unknown` where the build knew none'),
+  }),
+})
 
 nameSchemas({ Readiness: readiness, Alive: alive })
 
@@ -23,7 +30,8 @@ export const getHealth = {
   schema: {
     ...open,
     summary: 'Whether the process lives',
-    description: 'Answers as long as the process can answer at all.',
+    description:
+      'Answers from the first moment of the start, as long as the process can answer at all, with the release that runs.',
     response: { 200: alive.describe('It lives'), ...failures(400) },
   },
 }
@@ -34,7 +42,7 @@ export const getReadiness = {
     ...open,
     summary: 'Whether the process can work',
     description:
-      "Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop. `clock` is false where its clock is more than 2 s from the database's, which counts: it is ready all the same. `writer` is false where a writer of the cluster tier has had no place in the writers' group for a minute.",
+      "Once every listener of its roles is open and what it depends on answers. No more from the moment that it is told to stop. `clock` is false where its clock is more than 2 s from the database's, which counts: it is ready all the same. `disk` is false where a process that stores points finds no room on the disk of the database: reads are answered all the same, and it goes on by itself. `writer` is false where a writer of the cluster tier has had no place in the writers' group for a minute.",
     response: {
       200: readiness.describe('Ready'),
       ...failures(400),

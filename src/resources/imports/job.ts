@@ -2,6 +2,7 @@ import { acrossOrganizations, type Database, type Queryable } from '../../../db/
 import type { BulkSize } from '../../../db/drivers/driver.ts'
 import { isInvalidData, overCap } from '../../../db/errors.ts'
 import { type DataType, findDataType } from '../../../db/queries/data-types.ts'
+import { insertStep, measureStepRoom } from '../../../db/queries/import-steps.ts'
 import {
   advanceImport,
   beginImport,
@@ -53,6 +54,9 @@ interface Plan {
   type: DataType
   writing: Writing
   style: Style
+  /** The bytes that may still be remembered for an undo. */
+  room: number
+  maxKnownBytes: number
 }
 
 /** The progress of an import. */
@@ -152,7 +156,10 @@ async function importRest(
 ): Promise<boolean> {
   const { job, signal, commit } = context
   const organizationId = job.organizationId as string
-  const plan = await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))
+  const plan = {
+    ...(await commit(tx => readPlan(tx, organizationId, job.payload.importId, progress))),
+    maxKnownBytes: size.characters,
+  }
   const { found, type, writing } = plan
   const { fields, primaryKey, _id: dataTypeId } = type
   const { format, mapping, countsSep } = found
@@ -164,9 +171,13 @@ async function importRest(
   const giveWay = createGiveWay(storedPoints, signal)
   for await (const { rows, fraction } of readBatches(reading, size, signal)) {
     if (rows.length === 0) continue
-    if (!(await storeBatch(context, plan, rows, { fraction, missed }, progress))) return false
-    await giveWay()
-    await context.passTurn()
+    for (let stored = 0; stored < rows.length; ) {
+      const some = await storeSome(context, plan, rows.slice(stored), { fraction, missed }, progress)
+      if (some === null) return false
+      stored += some
+      await giveWay()
+      await context.passTurn()
+    }
   }
   return true
 }
@@ -176,7 +187,7 @@ async function readPlan(
   organizationId: string,
   importId: string,
   progress: Progress,
-): Promise<Plan> {
+): Promise<Omit<Plan, 'maxKnownBytes'>> {
   const found = await findImport(tx, importId)
   const organization = await findOrganization(tx, organizationId)
   if (!found || !organization) throw new Stopped('cancelled', 'The import is gone')
@@ -196,7 +207,7 @@ async function readPlan(
   }
   const { language, timeZone, currency } = organization
   const writing = progress.writing ?? { language: language ?? DEFAULT_LANGUAGE, timeZone, currency }
-  return { found, type, writing, style: styleOf(writing) }
+  return { found, type, writing, style: styleOf(writing), room: await measureStepRoom(tx) }
 }
 
 /** The data that the sender may see now. Throws if it may no longer import. */
@@ -208,14 +219,18 @@ async function readAccess(tx: Queryable, { userId }: Import, type: DataType): Pr
   return dataAccess(standing, 'view/data')
 }
 
-/** Stores a batch and moves the progress behind it. Resolves to false if the type has changed, and nothing is stored. */
-async function storeBatch(
+/**
+ * Stores the first rows, as many as one transaction may store, and moves the progress behind them. Resolves to their number;
+ * null if the type has changed, and nothing is stored.
+ */
+async function storeSome(
   { commit, job }: Context,
-  { found, type, writing, style }: Plan,
+  plan: Plan,
   rows: readonly ReadRow[],
   { fraction, missed }: { fraction: number; missed: Set<string> },
   progress: Progress,
-): Promise<boolean> {
+): Promise<number | null> {
+  const { found, type, writing, style, maxKnownBytes } = plan
   const { _id: importId, mode, dryRun, format, mapping, isSample } = found
   const mapped = Object.keys(mapping)
   const organizationId = job.organizationId as string
@@ -224,23 +239,28 @@ async function storeBatch(
       const now = await findDataType(tx, organizationId, { dataTypeId: type._id }, 'FOR SHARE')
       if (!now || !isSameType(now, type)) return null
       const access = await readAccess(tx, found, type)
-      const target = { organizationId, type, mode, dryRun, mapped, access, format, isSample, style, missed }
-      return storeRows(tx, target, rows)
+      const how = { mode, dryRun, mapped, access, format, isSample, style, missed, maxKnownBytes }
+      return storeRows(tx, { organizationId, type, ...how }, rows)
     })
   return retryConflict(async () => {
     const next: Progress = { ...progress }
-    const isStored = await commit(async tx => {
+    let bytes = 0
+    const processed = await commit(async tx => {
       const outcome = await store(tx)
-      if (!outcome) return false
+      if (!outcome) return null
       const { failed, characters } = keepReport(outcome.failed, progress.reported)
-      Object.assign(next, { row: (rows.at(-1) as ReadRow).row, reported: characters, writing })
-      const step = { ...outcome, failed, processed: rows.length, progress: fraction }
+      const last = rows[outcome.processed - 1] as ReadRow
+      Object.assign(next, { row: last.row, reported: characters, writing })
+      const step = { ...outcome, failed, progress: fraction }
       if (!(await advanceImport(tx, organizationId, importId, step)))
         throw new Stopped('cancelled', 'The import was cancelled')
-      return true
+      const { row } = next
+      bytes = await insertStep(tx, organizationId, importId, { row, ...outcome.stored }, plan.room)
+      return outcome.processed
     }, next)
     Object.assign(progress, next)
-    return isStored
+    plan.room -= bytes
+    return processed
   }, STORE_ATTEMPTS)
 }
 

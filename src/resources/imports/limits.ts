@@ -19,7 +19,7 @@ export const MAX_ROW_ERRORS = 10
 export const MAX_MESSAGE_CHARACTERS = 300
 /** All stored errors of an import. Beyond it only the first error of a row is stored, shortened. */
 export const MAX_REPORT_CHARACTERS = 32 * 1024 * 1024
-/** The time between two batches; a thousand rows take 30 ms. */
+/** An import fails if its next batch of rows takes longer; reading a thousand rows takes 30 ms. */
 export const BATCH_WITHIN_MS = 60_000
 /** The time to read the whole file, without the time to store its rows; a million rows take 1 to 2 minutes. */
 export const READ_WITHIN_MS = 15 * 60_000

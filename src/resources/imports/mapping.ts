@@ -3,7 +3,7 @@ import type { Field } from '../../../db/schema/flows.ts'
 import { isStorable } from '../../../db/text.ts'
 import { type Cell, cellText, isBlank } from '../../sheets/cell.ts'
 import { unimportable } from '../../sheets/file-error.ts'
-import { headingsOf } from '../../sheets/headings.ts'
+import { headingsOf, placeHeadingsOf } from '../../sheets/headings.ts'
 import type { Header } from '../../sheets/open-source.ts'
 import { listed, quote } from '../../sheets/quotes.ts'
 import { fold } from '../../sheets/values/fold.ts'
@@ -90,12 +90,16 @@ export function proposeMapping(
 ): Mapping {
   const mapping: Mapping = {}
   const taken = new Set<string>()
-  const take = (key: string, heading: string) => {
-    mapping[key] = heading
-    taken.add(heading)
+  const take = (key: string, columns: string | string[]) => {
+    mapping[key] = columns
+    for (const heading of [columns].flat()) taken.add(heading)
   }
   const known = new Set(headings)
   for (const [key, heading] of headingsOf(fields)) if (known.has(heading)) take(key, heading)
+  for (const [key, exported] of placeHeadingsOf(fields)) {
+    const isThere = exported.every(heading => known.has(heading) && !taken.has(heading))
+    if (isThere && !Object.hasOwn(mapping, key)) take(key, exported)
+  }
   for (const name of [(text: string) => text, fold]) {
     const columns = groupBy(headings, name)
     for (const nameOf of [

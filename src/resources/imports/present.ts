@@ -3,6 +3,28 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { dataAccess } from '../data/access.ts'
 import { OF_HIDDEN_FIELD, withoutDifferences } from './report.ts'
 
+/** The permissions that undoing an import needs: it deletes records, and changes others. */
+export const UNDO_NEEDS = ['import/data', 'delete/data', 'update/data'] as const
+
+/**
+ * Whether a role may undo imports into a type. An undo of somebody else's puts back the former values of every field, so no field
+ * may be hidden from the role or closed to it.
+ */
+export const mayUndo = (
+  caller: Parameters<typeof dataAccess>[0],
+  dataTypeId: string,
+  isOwn: boolean,
+): boolean =>
+  dataAccess(caller, ...UNDO_NEEDS).grants(dataTypeId) &&
+  (isOwn || !dataAccess(caller, 'view/data', ...UNDO_NEEDS).hidesAnyOf(dataTypeId))
+
+/** Whether an import has ended and has something left to undo. */
+export const isUndoable = ({ status, isRemembered, undo }: Import): boolean =>
+  status !== 'queued' &&
+  status !== 'processing' &&
+  isRemembered &&
+  (undo === null || undo.status === 'failed')
+
 /**
  * An import as a caller sees it, or null if its role may not import into that type. Fields that the role restricts are
  * left out, except for the user who sent the file: that user sees the file's own values.
@@ -17,6 +39,7 @@ export function showImport(found: Import, caller: Caller) {
     failures,
     countsSep: _countsSep,
     primaryKey: _primaryKey,
+    isRemembered: _isRemembered,
     ...rest
   } = found
   if (!dataAccess(caller, 'import/data').grants(dataTypeId)) return null
@@ -39,5 +62,6 @@ export function showImport(found: Import, caller: Caller) {
     dataType: { _id: dataTypeId, name: dataTypeName },
     mapping: Object.fromEntries(Object.entries(mapping).filter(([key]) => names(key))),
     failures: failures.map(show),
+    canUndo: isUndoable(found) && mayUndo(caller, dataTypeId, isOwn),
   }
 }

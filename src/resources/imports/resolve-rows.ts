@@ -16,7 +16,7 @@ import { maySeeAll, type Target } from './target.ts'
 /** A record that a row creates, as the texts to store. */
 export type Created = RecordText & { _id: string; row: number; key: string | null }
 
-/** What becomes of the readable rows that have not failed. */
+/** Resolves the readable rows that have not failed. */
 export interface Resolution {
   created: Created[]
   changed: (RecordChange & { row: number })[]

@@ -1,5 +1,7 @@
 import type { Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import { findDataType } from '../../../db/queries/data-types.ts'
+import { countRemembered, type Undo, writeUndo } from '../../../db/queries/import-steps.ts'
 import {
   endImport,
   findImport,
@@ -8,14 +10,15 @@ import {
   listFailedRows,
   listImports,
 } from '../../../db/queries/imports.ts'
-import { cancelJob, findActiveJob } from '../../../db/queries/jobs.ts'
+import { cancelJob, findActiveJob, insertJob } from '../../../db/queries/jobs.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { createSemaphore } from '../../../fair/semaphore.ts'
 import { record } from '../../http/audit.ts'
 import { disposition } from '../../http/disposition.ts'
 import { ok } from '../../http/envelope.ts'
-import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
+import { conflict, forbidden, found, lacksPermission, RequestError } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
+import { reauthorize } from '../../http/reauthorize.ts'
 import { createSpool, createSpoolRoom } from '../../http/spool.ts'
 import { createStreams, type StreamLimits } from '../../http/streams.ts'
 import type { App, Services } from '../../services.ts'
@@ -26,9 +29,10 @@ import { createImportFiles } from './files.ts'
 import { IMPORT_JOB } from './job.ts'
 import { MAX_FAILED_ROWS_BYTES } from './limits.ts'
 import { makeFailedRows } from './make-failed-rows.ts'
-import { showImport } from './present.ts'
+import { isUndoable, mayUndo, showImport, UNDO_NEEDS } from './present.ts'
 import { receiveImport } from './receive.ts'
 import * as operations from './schemas.ts'
+import { UNDO_JOB } from './undo.ts'
 
 /** For each download a thread with its own heap reads the import's file again. */
 const MAKING = { max: 3, maxPerRoot: 2, maxWaiting: 16, waitMs: 30_000 }
@@ -121,6 +125,12 @@ export function importRoutes(app: App, { db, config }: Services): void {
     }
   }
 
+  app.post('/import-monitoring/:id/undo', operations.undoImport, async ({ caller, params }, reply) => {
+    const undone = await db.tenant(caller.organizationId, tx => orderUndo(tx, caller, params.id))
+    reply.code(202)
+    return ok(undone, 'Undo begun')
+  })
+
   app.post('/import-monitoring/:id/cancel', operations.cancelImport, async ({ caller, params }) => {
     const { organizationId } = caller
     const { cancelled, isFileFree } = await db.tenant(organizationId, async tx => {
@@ -139,18 +149,60 @@ export function importRoutes(app: App, { db, config }: Services): void {
   })
 }
 
-/** Throws unless the caller may see every field, because the file holds values of every column. */
+/** Begins the undo of an import, or goes on with one that has failed. */
+async function orderUndo(tx: Queryable, caller: Caller, id: string) {
+  const now = await reauthorize(tx, caller, 'import/data')
+  await getImport(tx, now, id)
+  const row = (await findImport(tx, id, 'FOR UPDATE')) as Import
+  const lacking = UNDO_NEEDS.find(permission => !dataAccess(now, permission).grants(row.dataTypeId))
+  if (lacking) throw lacksPermission(lacking, `Your role lacks ${lacking} for ${row.dataTypeName}.`)
+  // Former values of fields that it may not see are put back as well.
+  const isOwn = row.userId === now.userId
+  if (!isOwn) await checkSeesType(tx, now, row, 'An undo puts back')
+  if (!mayUndo(now, row.dataTypeId, isOwn))
+    throw forbidden(
+      `An undo puts back every field of ${row.dataTypeName}, and your role may not change all of them.`,
+    )
+  checkUndoable(row)
+  const { organizationId, userId } = now
+  const before = row.undo
+  const left = { changed: 0, gone: 0, referred: 0, unfit: 0, forgotten: 0 }
+  const undo: Undo = before ?? {
+    ...{ status: 'queued', deleted: 0, restored: 0, error: null, finishedAt: null },
+    left: { ...left, forgotten: row.created + row.updated - (await countRemembered(tx, id)) },
+    startedAt: new Date(timeOfDay()).toISOString(),
+  }
+  await writeUndo(tx, organizationId, id, { ...undo, status: 'queued', error: null, finishedAt: null })
+  await insertJob(tx, { kind: UNDO_JOB, organizationId, payload: { importId: id, userId }, uniqueKey: id })
+  await record(tx, now, { action: 'undo', resource: 'import', resourceId: id })
+  return getImport(tx, now, id)
+}
+
+function checkUndoable(row: Import): void {
+  if (row.dryRun) throw conflict('This was a dry run: it has stored nothing.')
+  if (row.status === 'queued' || row.status === 'processing')
+    throw conflict('This import is not done yet: cancel it, or wait until it has ended.')
+  if (isUndoable(row)) return
+  throw conflict(
+    row.undo
+      ? 'This import is undone already, or about to be.'
+      : 'Nothing of this import can be undone: it stored nothing, or is not remembered.',
+  )
+}
+
+/** Throws unless the caller may see every field, because the `deed` is about values of all of them. */
 async function checkSeesType(
   tx: Queryable,
   caller: Caller,
   { dataTypeId, dataTypeName }: Import,
+  deed = 'Failed rows hold',
 ): Promise<void> {
   const access = dataAccess(caller, 'view/data')
   if (!access.grants(dataTypeId)) throw forbidden(`Your role may not see records of ${dataTypeName}.`)
   // A deleted type has no fields left to hide.
   const type = await findDataType(tx, caller.organizationId, { dataTypeId })
   if (type?.fields.some(({ key }) => access.hides(dataTypeId, key)))
-    throw forbidden(`Failed rows hold every field of ${dataTypeName}, and your role may not see all of them.`)
+    throw forbidden(`${deed} every field of ${dataTypeName}, and your role may not see all of them.`)
 }
 
 async function getImport(tx: Queryable, caller: Caller, id: string, hold: '' | 'FOR UPDATE' = '') {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { UNDO_STATUSES } from '../../../db/queries/import-steps.ts'
 import {
   IMPORT_MODES,
   IMPORT_SORTS,
@@ -23,6 +24,24 @@ import { columns } from '../import-configs/schemas.ts'
 import { MAX_FILE_BYTES } from './limits.ts'
 
 const rows = z.int().meta({ examples: [120] })
+
+const undo = z.object({
+  status: z.enum(UNDO_STATUSES),
+  deleted: rows.describe('Records that it had created'),
+  restored: rows.describe('Records that have the values before the import again'),
+  left: z
+    .object({
+      changed: rows.describe('Somebody has changed them since'),
+      gone: rows.describe('They have been deleted since'),
+      referred: rows.describe('Created by the import, and other records refer to them'),
+      unfit: rows.describe('Their former values do not fit the type, or another record, any more'),
+      forgotten: rows.describe('They are not remembered: there were too many'),
+    })
+    .describe('The records that were left alone'),
+  error: z.string().nullable().describe('Why it failed as a whole'),
+  startedAt: text('2026-11-21T10:00:00.000Z'),
+  finishedAt: text('2026-11-21T10:00:09.000Z').nullable(),
+})
 
 const importRecord = z.object({
   _id: id,
@@ -56,6 +75,12 @@ const importRecord = z.object({
     )
     .describe('The first 1,000'),
   isSample,
+  canUndo: z
+    .boolean()
+    .describe(
+      'Whether it has ended, there are records that it wrote and remembers, and the role may undo it',
+    ),
+  undo: undo.nullable().describe('How far its undo is; null where nobody asked for one'),
   createdAt: z.date(),
   updatedAt: z.date(),
   startedAt: z.date().nullable(),
@@ -79,7 +104,7 @@ const FILES: { [format in ImportFormat]: z.ZodType } = {
   xlsx: z.unknown().meta({ type: 'string', format: 'binary', examples: ['The bytes of a workbook'] }),
 }
 
-nameSchemas({ ImportRecord: importRecord, RowFailure: importRecord.shape.failures.element })
+nameSchemas({ ImportUndo: undo, ImportRecord: importRecord, RowFailure: importRecord.shape.failures.element })
 
 const tags = ['Imports']
 const params = z.object({ id: pathId })
@@ -138,6 +163,18 @@ export const cancelImport = operation({
   description: 'Imported rows stay, and no more follow. An import that has ended answers 409.',
   params,
   response: { 200: success(importRecord), ...failures(409) },
+})
+
+export const undoImport = operation({
+  access: 'import/data',
+  tags,
+  summary: 'Undo an import',
+  description: `Deletes the records that it created and puts back the values of those that it changed, in the background and as
+far as nobody has changed them since; \`undo\` of the record tells how far it is and what was left alone. Needs \`delete/data\`,
+\`update/data\` and \`import/data\` for the type, and where the role restricts fields of it, it is 403 but for whoever sent the file. 409 for a dry run, one that works, and one that is undone or remembers nothing. Imports are
+remembered for 30 days, those of an organization up to 1 GiB.`,
+  params,
+  response: { 202: success(importRecord), ...failures(409) },
 })
 
 const fields = z.strictObject({

@@ -2,6 +2,7 @@ import type { Queryable } from '../../../db/client.ts'
 import { OvertakenError } from '../../../db/failures.ts'
 import { insertRecordTexts, listTakenValues, type NewRecord, newKeys } from '../../../db/queries/data.ts'
 import { findRecordsByKey, type RecordChange, updateRecords } from '../../../db/queries/data-in-bulk.ts'
+import type { Replaced } from '../../../db/queries/import-steps.ts'
 import type { ImportStep } from '../../../db/queries/imports.ts'
 import { insertEvents } from '../../../db/queries/webhook-events.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
@@ -11,16 +12,24 @@ import { findReferences, nothingToReferTo } from './references.ts'
 import { type Created, type Resolution, resolveRows } from './resolve-rows.ts'
 import { isWithheld, type Target } from './target.ts'
 
-type Outcome = Omit<ImportStep, 'processed' | 'progress'>
+type Outcome = Omit<ImportStep, 'progress'> & {
+  /** The records that were stored, for an undo; none in a dry run. */
+  stored: { created: string[]; replaced: Replaced[] }
+}
 
-/** Stores rows in a transaction across organizations, or returns the result that storing would have. */
+/**
+ * Stores rows in a transaction across organizations, or returns the result that storing would have. It stores the first ones
+ * alone, `processed` of them, where the records that exist already have more text than a batch may read.
+ */
 export async function storeRows(tx: Queryable, target: Target, rows: readonly ReadRow[]): Promise<Outcome> {
   const checked = checkRows(target, rows)
   const { failed } = checked
 
   const known = await findKnown(tx, target, checked)
+  const unread = checked.readable.find(({ key }) => key !== null && known.get(key) === null)
+  if (unread) return storeRows(tx, target, rows.slice(0, rows.indexOf(unread)))
   const references = await findReferences(tx, target, checked.referring, checked.parsed)
-  const resolution = resolveRows(target, checked, known, references)
+  const resolution = resolveRows(target, checked, known as Known, references)
 
   await failTaken(tx, target, failed, resolution)
   failDependents(target, checked, resolution)
@@ -29,25 +38,34 @@ export async function storeRows(tx: Queryable, target: Target, rows: readonly Re
   const changed = resolution.changed.filter(({ row }) => !failed.has(row))
   if (!target.dryRun) await write(tx, target, created, changed)
   return {
+    processed: rows.length,
     created: created.length,
     updated: changed.length,
     unchanged: checked.repeated + resolution.unchanged,
     failed: failed.list(),
+    stored: target.dryRun
+      ? { created: [], replaced: [] }
+      : {
+          created: created.map(({ _id }) => _id),
+          replaced: changed.map(({ _id, before }) => ({ _id, data: before })),
+        },
   }
 }
 
-/** The records that have the primary keys of the rows already; locked if they are to change. */
+type Known = ReadonlyMap<string, NewRecord>
+
+/** The records that have the primary keys of the rows already; locked if they are to change. Null beyond what is read. */
 async function findKnown(
   tx: Queryable,
   target: Target,
   { readable }: CheckedRows,
-): Promise<ReadonlyMap<string, NewRecord>> {
-  const { organizationId, type, mode, dryRun } = target
+): Promise<ReadonlyMap<string, NewRecord | null>> {
+  const { organizationId, type, mode, dryRun, maxKnownBytes: maxBytes } = target
   const keyField = type.fields.find(({ key }) => key === type.primaryKey)
   if (!keyField || isWithheld(target, keyField.key)) return new Map()
   const keys = readable.flatMap(({ key }) => key ?? [])
   const hold = mode === 'upsert' && !dryRun ? 'FOR UPDATE OF d' : ''
-  return findRecordsByKey(tx, organizationId, type._id, keyField, [...new Set(keys)], hold)
+  return findRecordsByKey(tx, organizationId, type._id, keyField, [...new Set(keys)], { hold, maxBytes })
 }
 
 /** Fails the rows with a unique value that another record has. Primary keys have been looked up. */

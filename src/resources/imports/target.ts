@@ -19,6 +19,8 @@ export interface Target {
   isSample: boolean
   /** The style for reading the texts of references. */
   style: Style
+  /** How much text of existing records one batch reads. */
+  maxKnownBytes: number
   /** Keys of rows that create no record, in a dry run: references to them fail. Only the first ones are kept. */
   missed: Set<string>
 }

@@ -73,8 +73,8 @@ export function ingestRoutes(app: App, { db, log, metrics, scheduler, intake }: 
       if (request.method === 'HEAD') return reply.send('')
       if (!log || !intake || log.full)
         throw new RequestError('unavailable', 'Too much is waiting to be stored. Send the request again.')
-      const message = readTrackerMessage(request)
-      if (!(await takeRequest(intake, request.trackers as TrackerConnection, message)))
+      const { message, unreadable } = readTrackerMessage(request)
+      if (!(await takeRequest(intake, request.trackers as TrackerConnection, message, unreadable)))
         throw new RequestError('unavailable', 'The points could not be stored yet. Send the request again.')
       return reply.send({})
     }
@@ -116,12 +116,15 @@ function isJson({ sentType }: FastifyRequest, body: Buffer): boolean {
 }
 
 /** A request of a tracker's platform. Fields of a form, and of the address, are read by the profile as well. */
-function readTrackerMessage(request: FastifyRequest): TrackerMessage {
-  const { body } = (request.body ?? { body: Buffer.alloc(0) }) as Body
+function readTrackerMessage(request: FastifyRequest): {
+  message: TrackerMessage
+  unreadable: NoPoint | null
+} {
+  const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(request.sentType) && body.length <= FORM_BYTES
   const form = isForm && !isJson(request, body) ? parseQuery(body.toString('utf8').trim()) : {}
   const { key: _, ...query } = { ...(request.query as Fields), ...form }
-  return { payload: body, topic: null, clientId: null, username: null, query }
+  return { message: { payload: body, topic: null, clientId: null, username: null, query }, unreadable }
 }
 
 /** The key is stored neither with a point nor with a rejection. */

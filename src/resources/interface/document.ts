@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { codeOfStatus } from '../../http/error-codes.ts'
 import { FORM } from '../../http/operation.ts'
 import { checkBody } from '../../http/plugins/strict-inputs.ts'
+import { mayBeMissing } from '../../http/validation.ts'
 import type { App } from '../../services.ts'
 import { capitalize, type Media, shareFailures, shareSchemas, tidy } from './components.ts'
 import { describeEvents } from './events.ts'
@@ -12,15 +13,18 @@ import { exampleOf, type JsonSchema } from './examples.ts'
 
 const DESCRIPTION = `Field operations with live tracking.
 
-Sign in with \`POST /auth/login\` and send the token as \`Authorization: Bearer <token>\`. Identifiers are strings in
+Sign in with \`POST /auth/login\` and send the token as \`Authorization: Bearer <token>\`; a program sends an API key instead. Identifiers are strings in
 \`_id\`, times are ISO 8601 in UTC, units are metres, metres per second and degrees. Every path answers with and
 without a trailing slash. A failure is \`{ status: false, message, requestId }\`, with \`errors\` in a 400.
 
 Each operation names in \`x-permission\` what it needs: a permission that the role has to carry, \`session\` (any signed-in
-user, for what is its own), \`device\` (a device's key) or \`public\`.
+user, for what is its own), \`device\` (a device's key) or \`public\`. \`x-api-key: refused\` is what API keys do not open,
+\`x-api-key: endless\` what a key that is to end does not open: it lets somebody in, decides what others may do, or
+has records sent elsewhere.
 
 A POST with an \`Idempotency-Key\` is carried out once, and its answer given again for 24 hours: per account and organization,
-and where nobody is signed in per body. Signing in, and what a device's key sends, is carried out every time.
+and where nobody is signed in per body, of which no failure is stored. Where an answer holds a secret (\`x-answers-secret\`), an API
+key's belong to its present secret alone. Signing in, looking at an invitation, and what a device's key sends, is carried out every time.
 
 **A point that was acknowledged is in the history, exactly once.**`
 
@@ -31,8 +35,10 @@ interface Operation {
   description?: string
   security?: object[]
   'x-permission'?: string
+  /** Marks routes, and is removed from the document. */
+  'x-optional-body'?: true
   parameters?: Parameter[]
-  requestBody?: { content: Content }
+  requestBody?: { required?: boolean; content: Content }
   responses: { [status: string]: { description?: string; content?: Content; headers?: object } }
 }
 interface Parameter {
@@ -96,6 +102,7 @@ const TAGS = [
   { name: 'Hubs', description: 'Where work begins' },
   { name: 'Users', description: 'Who works here' },
   { name: 'Roles', description: 'The permissions of users' },
+  { name: 'API keys', description: 'Keys for programs' },
   { name: 'Organizations', description: 'The organization and its settings' },
   { name: 'Data types', description: 'Which fields records have' },
   { name: 'Data sources', description: 'The records' },
@@ -130,7 +137,7 @@ export async function gatherRoutes(app: App): Promise<void> {
       webhooks,
       components: {
         securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer', description: 'A token, or a device key' },
+          bearer: { type: 'http', scheme: 'bearer', description: 'A token, an API key, or a device key' },
           password: { type: 'http', scheme: 'basic', description: 'A device key, under any name' },
           token: { type: 'apiKey', in: 'query', name: 'token', description: 'A device key' },
           link: { type: 'apiKey', in: 'query', name: 'token', description: 'The token of a tracking link' },
@@ -146,6 +153,11 @@ export async function gatherRoutes(app: App): Promise<void> {
     if ((route as { websocket?: boolean }).websocket) route.schema = { ...route.schema, hide: false }
   })
   app.addHook('onRoute', checkBody)
+  // The plugin requires every body.
+  app.addHook('onRoute', route => {
+    if (mayBeMissing(route.schema?.body))
+      route.schema = { ...route.schema, ...({ 'x-optional-body': true } as object) }
+  })
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide || method === 'HEAD') return
     if (!schema?.summary || !schema.description) throw new Error(`${method} ${url} is not described`)
@@ -197,6 +209,8 @@ function complete(document: Document): void {
         operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY]
       }
       const content = operation.requestBody?.content
+      if (operation.requestBody && operation['x-optional-body']) operation.requestBody.required = false
+      delete operation['x-optional-body']
       if (content?.[FORM]) content[FORM] = formOf(operation.parameters ?? [])
       exemplify(content, 'request')
       for (const [status, response] of Object.entries(operation.responses)) {

@@ -88,6 +88,21 @@ newest \`updatedAt\` holds.`,
   }
 }
 
+const COMMAND = {
+  _id: identifier,
+  deviceId: identifier,
+  name: text,
+  payload: {},
+  state: { ...text, enum: ['done', 'failed', 'expired'] },
+  result: {},
+  expiresAt: time,
+  sentAt: { type: ['string', 'null'], format: 'date-time' },
+  receivedAt: { type: ['string', 'null'], format: 'date-time' },
+  finishedAt: time,
+  createdAt: time,
+  updatedAt: time,
+}
+
 const EVENTS: readonly Event[] = [
   {
     name: 'data-source-created',
@@ -99,6 +114,26 @@ value is absent.`,
   },
   crossing('geofence-entered', 'A subject has entered a geofence'),
   crossing('geofence-left', 'A subject has left a geofence'),
+  {
+    name: 'command-finished',
+    summary: 'A command to a device is done, has failed or has expired',
+    description: 'The body is the command as `GET /device/{id}/commands` shows it.',
+    schema: { type: 'object', properties: COMMAND, required: Object.keys(COMMAND) },
+    example: {
+      _id: '019aa3c0-5b6e-7d4a-9f10-2b3c4d5e6f70',
+      deviceId: '019aa3c0-1111-7d4a-9f10-2b3c4d5e6f70',
+      name: 'reportLocation',
+      payload: { intervalSeconds: 30 },
+      state: 'done',
+      result: { intervalSeconds: 30 },
+      expiresAt: '2026-11-22T10:00:00.000Z',
+      sentAt: '2026-11-21T10:00:00.100Z',
+      receivedAt: '2026-11-21T10:00:00.200Z',
+      finishedAt: '2026-11-21T10:00:01.000Z',
+      createdAt: '2026-11-21T10:00:00.000Z',
+      updatedAt: '2026-11-21T10:00:01.000Z',
+    },
+  },
 ]
 
 /**

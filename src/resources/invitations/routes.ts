@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
-import { isInVisibleHub } from '../../../db/hub-rule.ts'
+import { areVisibleHubs } from '../../../db/hub-rule.ts'
 import {
   claimAccount,
   findAccountById,
@@ -7,34 +7,51 @@ import {
   registerAccount,
   setRoot,
 } from '../../../db/queries/accounts.ts'
+import { isInvited, putInvitation } from '../../../db/queries/invitations.ts'
+import { findOrganization } from '../../../db/queries/organizations.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
 import {
-  acceptInvitation,
-  findInvitation,
-  type Invitation,
-  isInvited,
-  putInvitation,
-} from '../../../db/queries/invitations.ts'
-import { findRole } from '../../../db/queries/roles.ts'
-import { type Caller, findStanding } from '../../../db/queries/sessions.ts'
-import { findUser, insertUser, lockMemberships, setUserHubs } from '../../../db/queries/users.ts'
+  findAccountId,
+  findUser,
+  insertUser,
+  lockMemberships,
+  setUserHubs,
+} from '../../../db/queries/users.ts'
 import { networkOf } from '../../../fair/network.ts'
-import { record, recordChange } from '../../http/audit.ts'
+import { recordChange } from '../../http/audit.ts'
 import { unique } from '../../http/conflicts.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { conflict, forbidden, found, invalid, notFound, RequestError } from '../../http/errors.ts'
-import { beyondReach } from '../../http/permissions.ts'
+import { conflict, forbidden, found, invalid, RequestError } from '../../http/errors.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
+import { createSealedTokens, hashLinkToken } from '../../mail/tokens.ts'
 import type { App, Services } from '../../services.ts'
 import { checkPassword } from '../auth/brute-force.ts'
-import { hashPassword } from '../auth/passwords.ts'
+import { hashPassword, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts'
 import { newPassword } from '../auth/schemas.ts'
-import { answerSignedIn, type Opened, openSession, originOf } from '../auth/sign-in.ts'
+import { answerSignedIn, type Opened, openSession, originOf, passwordsClosed } from '../auth/sign-in.ts'
+import { createChallenge, totpRequired } from '../second-factor/challenges.ts'
 import { checkGiving, checkHubs, getGivenRole, getVisibleUser } from '../users/checks.ts'
+import { getInvitation, gone, join } from './accept.ts'
+import { type Invited, mailInvitation } from './mail.ts'
 import * as operations from './schemas.ts'
-import { createInvitationToken, hashInvitationToken, INVITATION_LIFETIME_S } from './token.ts'
+import { createInvitationToken, INVITATION_LIFETIME_S } from './token.ts'
 
 /** Invites users, and accepts invitations. */
-export function invitationRoutes(app: App, { db, tokens }: Services): void {
+export function invitationRoutes(app: App, { db, tokens, config }: Services): void {
+  const sealed = createSealedTokens(config.jwtSecret)
+  /** Creates an invitation in place of an earlier one. Returns it as the inviter sees it: with the token only if no mail brings it. */
+  const invite = async (tx: Queryable, caller: Caller, { userId, accountId }: Invited) => {
+    const { token, hash: tokenHash } = createInvitationToken()
+    const mail = config.mail
+      ? await mailInvitation(tx, caller, { userId, accountId, token, tokens: sealed })
+      : null
+    const { organizationId, userId: invitedBy } = caller
+    const lifetimeS = INVITATION_LIFETIME_S
+    await putInvitation(tx, { organizationId, userId, invitedBy, tokenHash, lifetimeS, mail })
+    const user = found('user', await findUser(tx, userId))
+    return { ...user, invitation: { ...found('invitation', user.invitation), ...(mail ? {} : { token }) } }
+  }
+
   app.post('/users/invite', operations.inviteUser, async (request, reply) => {
     const { organizationId } = request.caller
     const { email, name, roleId, hubId } = request.body
@@ -55,7 +72,7 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       await setUserHubs(tx, organizationId, userId, hubId)
       const after = found('user', await findUser(tx, userId))
       await recordChange(tx, request, { before: null, after }, 'invite')
-      return { ...after, invitation: await invite(tx, caller, userId) }
+      return invite(tx, caller, { userId, accountId: account.id })
     })
     return created(reply, invited, 'User invited')
   })
@@ -69,74 +86,79 @@ export function invitationRoutes(app: App, { db, tokens }: Services): void {
       if (user.status === 'suspended') {
         throw conflict('This user is suspended. Make it active again first.')
       }
-      if (!user.hubId.every(hubId => isInVisibleHub(hubId, caller.hubIds))) {
+      if (!areVisibleHubs(user.hubId, caller.hubIds)) {
         throw forbidden('This user is to work in hubs that you have no access to.')
       }
       await recordChange(tx, request, { before: user, after: user }, 'renew-invitation')
-      const invitation = await invite(tx, caller, user._id)
-      return { ...found('user', await findUser(tx, user._id)), invitation }
+      return invite(tx, caller, { userId: user._id, accountId: await findAccountId(tx, user._id) })
     })
     return ok(renewed, 'Invitation renewed')
   })
 
+  app.post('/auth/invitation', operations.getInvitation, async ({ body }) => {
+    const hash = hashLinkToken(body.token)
+    const { userId, organizationId, accountId, mail } = await db.system.transaction(tx =>
+      getInvitation(tx, hash),
+    )
+    const account = await findAccountById(db.system, accountId)
+    const shown = await db.tenant(organizationId, async tx => {
+      const user = found('invitation', await findUser(tx, userId))
+      const organization = found('organization', await findOrganization(tx, organizationId))
+      return {
+        organizationName: organization.name,
+        email: user.email,
+        name: user.name,
+        roleName: user.role.name,
+        // Whoever passes a token on holds it too, and must not learn whether the address has an account.
+        hasAccount:
+          mail === null ? null : account !== null && (account.passwordHash !== null || account.isBound),
+      }
+    })
+    return ok(shown)
+  })
+
   app.post('/auth/accept-invitation', operations.acceptInvitation, async request => {
     const { token, name, password } = request.body
-    const hash = hashInvitationToken(token)
+    const hash = hashLinkToken(token)
     const invited = await db.system.transaction(async tx => {
       const { accountId, organizationId } = await getInvitation(tx, hash)
       return { account: await findAccountById(tx, accountId), organizationId }
     })
     if (!invited.account) throw gone()
-    const { id, passwordHash, email } = invited.account
-    const attempt = { accountId: id, email, address: request.ip, passwordHash, password }
+    const { id, passwordHash, email, isBound, hasSecondFactor } = invited.account
+    // Whoever passes the token on must not choose the password of an account that single sign-on opens.
+    if (config.oidc?.only || (isBound && passwordHash === null)) throw passwordsClosed()
+    const guesser = { accountId: id, email, address: request.ip }
+    const attempt = { ...guesser, passwordHash, password, hasSecondFactor }
     let first: string | null = null
+    // For an account that exists as well, whose password is no shorter: the answer to a short one would tell that it exists.
+    const problem = newPassword.safeParse(password).error?.issues[0]?.message
+    if (problem) throw invalid('password', problem, 'too-short', { params: { limit: MIN_PASSWORD_LENGTH } })
     if (passwordHash === null) {
-      const problem = newPassword.safeParse(password).error?.issues[0]?.message
-      if (problem) throw invalid('password', problem)
       first = await hashPassword(password, networkOf(request.ip))
     } else if (!(await checkPassword(db.system, attempt))) {
       throw new RequestError('unauthorized', 'This is not the present password of the account.')
     }
 
-    const opened = await db.system.transaction(async tx => {
+    const outcome = await db.system.transaction(async tx => {
       await lockMemberships(tx, invited.organizationId)
-      const { userId, organizationId, accountId, invitedBy } = await getInvitation(tx, hash)
+      const invitation = await getInvitation(tx, hash)
+      const { organizationId, accountId, invitedBy } = invitation
       // Another request may have set the account's first password meanwhile; then this token proves nothing any more.
       const current = await claimAccount(tx, email)
-      if (current.passwordHash !== passwordHash) throw gone()
+      if (current.passwordHash !== passwordHash || (first !== null && current.isBound)) throw gone()
+      if (current.hasSecondFactor && passwordHash !== null) {
+        const signIn = { accountId, passwordHash, wanted: organizationId, invitation: hash, name }
+        return { challenge: await createChallenge(tx, signIn) }
+      }
       if (first !== null) {
         await setRoot(tx, accountId, (invitedBy && (await findRootOfUser(tx, invitedBy))) ?? accountId)
         await registerAccount(tx, accountId, { passwordHash: first, registeredIn: organizationId })
       }
-      await acceptInvitation(tx, userId, name)
-      const changes = { status: { from: 'invited', to: 'active' } }
-      const actor = { organizationId, userId }
-      await record(tx, actor, { action: 'accept-invitation', resource: 'user', resourceId: userId, changes })
-      return openSession(tx, { accountId, organizationId }, originOf(request))
+      await join(tx, invitation, name)
+      return { opened: await openSession(tx, { accountId, organizationId }, originOf(request)) }
     })
-    return answerSignedIn(tokens, opened as Opened, 'Invitation accepted')
+    if ('challenge' in outcome) throw totpRequired(outcome.challenge)
+    return answerSignedIn(tokens, outcome.opened as Opened, 'Invitation accepted')
   })
 }
-
-/** Creates an invitation in place of an earlier one. Returns the link's token for the invited person. */
-async function invite(tx: Queryable, { organizationId, userId: invitedBy }: Caller, userId: string) {
-  const { token, hash: tokenHash } = createInvitationToken()
-  const lifetimeS = INVITATION_LIFETIME_S
-  const expiresAt = await putInvitation(tx, { organizationId, userId, invitedBy, tokenHash, lifetimeS })
-  return { token, expiresAt }
-}
-
-/**
- * An invitation holds only as long as its inviter could give the role: 404 once its user would get more rights than the
- * inviter has now.
- */
-async function getInvitation(tx: Queryable, tokenHash: Buffer): Promise<Invitation> {
-  const invitation = await findInvitation(tx, tokenHash)
-  const inviter = invitation?.invitedBy && (await findStanding(tx, invitation.invitedBy))
-  const role = invitation && (await findRole(tx, invitation.roleId))
-  if (!inviter || !role || beyondReach(inviter, role)) throw gone()
-  if (!invitation.hubIds.every(hubId => isInVisibleHub(hubId, inviter.hubIds))) throw gone()
-  return invitation
-}
-
-const gone = () => notFound('invitation, or it has expired or been used')

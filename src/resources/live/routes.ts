@@ -25,8 +25,10 @@ export function liveRoutes(app: App, services: Services): void {
     {
       websocket: true,
       ...operations.openLive,
-      preHandler: async ({ caller, raw }) => {
+      preHandler: async ({ caller, raw, ws }) => {
         if (!hasLiveMessages(caller)) throw forbidden(NOTHING_TO_TELL)
+        // A request without an upgrade opens no socket: it asks whether one may be opened.
+        if (!ws) return
         const leave = users.enter(caller.userId)
         if (!leave) throw new RequestError('rate-limited', 'You have as many live sockets open as you may.')
         // Registered before the upgrade, not with the socket's listeners, because many upgrades may come at once.

@@ -72,17 +72,18 @@ makes no sense, and for a \`subscribe\` without \`view/location\`. \`state\` is 
 fix is a minute old, and \`offline\` when it is as old as the organization's \`settings.offlineAfterMinutes\` (10): what the time alone changes
 is sent too. The \`name\` of a device that is mounted on a vehicle is the vehicle's. Subscribe with \`since\` to go on where a lost connection ended: nothing is missed. A cursor that cannot be read leads to a snapshot.
 
-Send \`{ "type": "watch", "topics": ["tasks", "imports", "exports", "geofences"] }\` (again to change it) to be told of records
+Send \`{ "type": "watch", "topics": ["tasks", "imports", "exports", "geofences", "commands"] }\` (again to change it) to be told of records
 as they change, as far as your role allows: \`{ "type": "watching", "topics" }\` says of which. Read the list over HTTP after
 that, and you miss nothing from then on. \`{ "type": "import", "import" }\` and \`{ "type": "export", "export" }\` come at most twice a second while it works, and
 once at its end. \`{ "type": "task", "task" }\` comes with every change of a task; with \`"deleted": true\` when it goes or you may not see
 it any more. \`{ "type": "geofence", "events" }\` has crossings as \`GET /geofence-events\` shows them: new ones, those that are
-taken back, and those that hold after all. Where your role, hubs or teams become others, \`watching\` comes again: read the lists again.
+taken back, and those that hold after all. \`{ "type": "command", "command" }\` comes with every change of a command as
+\`GET /device/{id}/commands\` shows it; with \`"deleted": true\` when it is withdrawn. Where your role, hubs or teams become others, \`watching\` comes again: read the lists again.
 
 Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when you have subscribed and \`view/location\` is gone, or nothing is left to watch, 1001 when the server stops, 1008 when you send more than
 100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most
 50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
     response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 426, 429, 503) },
   },
-  { role: 'live' },
+  { role: 'live', apiKey: true },
 )

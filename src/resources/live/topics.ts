@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../db/client.ts'
 import { isInVisibleHub } from '../../../db/hub-rule.ts'
+import { listCommandsById } from '../../../db/queries/commands.ts'
 import { listExportLogsById } from '../../../db/queries/export-logs.ts'
 import { listGeofenceEventsById } from '../../../db/queries/geofence-events.ts'
 import { listImportsById } from '../../../db/queries/imports.ts'
@@ -7,12 +8,13 @@ import type { Caller } from '../../../db/queries/sessions.ts'
 import { listTasksById } from '../../../db/queries/tasks.ts'
 import { createVisibilityTest } from '../../../db/visibility.ts'
 import { type Permission, scopeOf, visibilityOf } from '../../http/permissions.ts'
+import { presentCommandChange } from '../commands/present.ts'
 import { visibleOf } from '../exports/visible.ts'
 import { showImport } from '../imports/present.ts'
 import { presentTaskChange, readTypes } from '../tasks/present.ts'
 
 /** The topics that can be watched (contract 7.5). */
-export const TOPIC_NAMES = ['tasks', 'imports', 'exports', 'geofences'] as const
+export const TOPIC_NAMES = ['tasks', 'imports', 'exports', 'geofences', 'commands'] as const
 export type TopicName = (typeof TOPIC_NAMES)[number]
 
 /** Returns the message about a record for a caller, or null for no message; `before` comes from the notifications. */
@@ -94,6 +96,15 @@ export const TOPICS: { [name in TopicName]: Topic } = {
             return isSeen ? { type: 'geofence', events: [event] } : null
           },
         ]),
+      )
+    },
+  },
+  commands: {
+    isFor: may => may('view/command'),
+    async read(tx, ids) {
+      const found = new Map((await listCommandsById(tx, ids)).map(one => [one.command._id, one]))
+      return new Map(
+        ids.map(id => [id, (caller, before) => presentCommandChange(caller, id, found.get(id), before)]),
       )
     },
   },

@@ -152,7 +152,11 @@ export function createViewers(
     } else if (message.type === 'watch') {
       const isAsking = viewer.requestedTopics !== undefined
       viewer.requestedTopics = message.topics
-      if (!isAsking) void watch(viewer).catch(failed)
+      if (!isAsking)
+        watch(viewer).catch(error => {
+          // Whoever has gone needs no answer.
+          if (socket.readyState === socket.OPEN) failed(error)
+        })
     } else {
       viewer.subscribed = false
       users.forget(owner.id, socket)
@@ -177,6 +181,7 @@ export function createViewers(
 
   /** Applies the user's present permissions. Returns whether the socket may stay open with its subscription. */
   function follow(viewer: Viewer, caller: Caller): boolean {
+    if (caller.lacksSecondFactor) return false
     viewer.seesPositions = seesPositions(caller)
     if (viewer.subscribed ? !viewer.seesPositions : !hasLiveMessages(caller)) return false
     watching.update(viewer.socket, caller)

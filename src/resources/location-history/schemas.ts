@@ -140,7 +140,7 @@ export const appendPoints = operation(
     access: 'create/location',
     tags,
     summary: 'Send up to 5,000 points; 200 when they are durable',
-    description: `The subject is the calling user, or the device whose key is the bearer token. Wrong points are
+    description: `The subject is the calling user, or the device whose key is the bearer token; an API key names the device of each. Wrong points are
 reported one by one and take nothing with them, one whose \`deviceId\` is no device of the caller's (\`unknown-device\`) in
 the answer alone. The same points again are duplicates, which is fine.`,
     body: bulk,

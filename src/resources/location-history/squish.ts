@@ -28,9 +28,9 @@ interface Candidate extends Vertex, Item {
 }
 
 /**
- * Keeps at most `maxPoints` of all tracks together, and always the ends of each. With each further point, the one whose
- * absence is least visible when the track is played again is removed. Its cost is the distance from the place and speed
- * that its neighbours imply for its time, and at least the cost of points removed beside it before. This is SQUISH-E
+ * Keeps at most `maxPoints` of all tracks together, and always the ends of each. Beyond that, each new point removes the
+ * point with the lowest cost. The cost of a point is the distance between it and the place where its two neighbours would
+ * put the vehicle at that time, but never less than the cost of a point that was removed beside it. This is SQUISH-E
  * (Muckell et al., 2014), whose synchronized Euclidean distance keeps the places where a track stops and starts again.
  * Memory depends on the kept points only.
  */

@@ -12,7 +12,7 @@ import { insertUser } from '../../../db/queries/users.ts'
 import { record } from '../../http/audit.ts'
 import { conflict, FieldErrors, found } from '../../http/errors.ts'
 import { DEFAULT_ROLES } from '../../http/permissions.ts'
-import { type Opened, openSession, originOf } from '../auth/sign-in.ts'
+import { moveTo, type Opened, openSession, originOf } from '../auth/sign-in.ts'
 import { DEFAULT_FLOWS } from '../flows/templates.ts'
 import { copyFlows, copyHubs, copyRoles, copySettings } from './copy.ts'
 import { orderSampleData } from './sample-data.ts'
@@ -106,7 +106,11 @@ export async function enterOrganization(
   })
   await orderSampleData(tx, organizationId)
   const member = { accountId: owner.accountId, organizationId }
-  return found('organization', await openSession(tx, member, originOf(request)))
+  const { caller } = request as Partial<FastifyRequest>
+  const opened = caller
+    ? await moveTo(tx, caller, organizationId, originOf(request))
+    : await openSession(tx, member, originOf(request))
+  return found('organization', opened)
 }
 
 /**

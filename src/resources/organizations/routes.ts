@@ -1,3 +1,4 @@
+import { notify } from '../../../db/client.ts'
 import {
   closeOrganization,
   DEFAULT_LANGUAGE,
@@ -5,17 +6,17 @@ import {
   type Organization,
   updateOrganization,
 } from '../../../db/queries/organizations.ts'
-import { deleteSession } from '../../../db/queries/sessions.ts'
 import { findUserName, lockMemberships } from '../../../db/queries/users.ts'
 import { audited, record } from '../../http/audit.ts'
 import { ok } from '../../http/envelope.ts'
-import { forbidden, found, sessionEnded } from '../../http/errors.ts'
+import { forbidden, found } from '../../http/errors.ts'
 import { scopeOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
 import { answerSignedIn } from '../auth/sign-in.ts'
 import { checkOrganizationsLeft, enterOrganization, findSources } from './create.ts'
 import { orderRemoval } from './removal.ts'
-import { createSampleCompany, deleteSampleData, readSampleProgress } from './sample-data.ts'
+import { createSampleCompany, readSampleProgress } from './sample-data.ts'
+import { deleteSampleData } from './sample-removal.ts'
 import * as operations from './schemas.ts'
 
 const show = (organization: Organization) => ({
@@ -33,13 +34,11 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
       const opened = await db.system.transaction(async tx => {
         const name = await findUserName(tx, caller.userId)
         await checkOrganizationsLeft(tx, caller.accountId)
-        const opened = await enterOrganization(tx, request, {
+        return enterOrganization(tx, request, {
           ...(await findSources(tx, caller.accountId, body)),
           organizationName: body.organizationName,
           owner: { accountId: caller.accountId, name },
         })
-        if (!(await deleteSession(tx, caller.sessionId))) throw sessionEnded()
-        return opened
       })
       reply.code(201)
       return answerSignedIn(tokens, opened, 'Organization created')
@@ -60,6 +59,8 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
       const before = found('organization', await findOrganization(tx, organizationId))
       const settings = { ...before.settings, ...request.body.settings }
       await updateOrganization(tx, organizationId, { ...request.body, settings })
+      // Open sockets of members without a second factor are closed.
+      if (request.body.settings?.requireSecondFactor) await notify(tx, { kind: 'visibility', organizationId })
       return { before, after: found('organization', await findOrganization(tx, organizationId)) }
     })
     return ok(show(organization), 'Organization changed')
@@ -100,11 +101,9 @@ export function organizationRoutes(app: App, { db, tokens, lastSeen }: Services)
 
   app.delete('/organization/sample-data', operations.deleteSampleData, async ({ caller }) => {
     const { organizationId } = caller
-    const removed = await db.tenant(organizationId, async tx => {
-      const counts = await deleteSampleData(tx, organizationId)
-      await record(tx, caller, { action: 'delete', resource: 'sample-data', resourceId: null })
-      return counts
-    })
+    const removed = await deleteSampleData(db, organizationId, tx =>
+      record(tx, caller, { action: 'delete', resource: 'sample-data', resourceId: null }),
+    )
     return ok({ _id: organizationId, removed }, 'Sample data deleted')
   })
 }

@@ -1,22 +1,10 @@
-import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
-import { beginFenceChange } from '../../../db/queries/geofences.ts'
-import { cancelJob, findActiveJob, insertJob } from '../../../db/queries/jobs.ts'
-import {
-  deleteSampleImports,
-  deleteSamplePeople,
-  deleteSamplePlaces,
-  findSampleState,
-  listUnfinishedImports,
-  type SampleState,
-} from '../../../db/queries/sample-company.ts'
-import { deleteSampleSchedules } from '../../../db/queries/schedules.ts'
-import { deleteSampleTasks } from '../../../db/queries/tasks.ts'
+import type { Queryable } from '../../../db/client.ts'
+import { insertJob } from '../../../db/queries/jobs.ts'
+import { findSampleState, type SampleState } from '../../../db/queries/sample-company.ts'
 import { conflict } from '../../http/errors.ts'
 import { doublingBackoff, type JobKind } from '../../jobs/kind.ts'
-import { IMPORT_JOB } from '../imports/job.ts'
 import { COMPANY_JOB, orderCompany } from './company/job.ts'
-import { orderSweep } from './removal.ts'
-import { createSampleRecords, deleteSampleRecords } from './sample-records.ts'
+import { createSampleRecords } from './sample-records.ts'
 import { createSampleSchedules, createSampleTasks, createSampleVehicles } from './sample-work.ts'
 
 /**
@@ -35,16 +23,16 @@ const SAMPLES: readonly Samples[] = [
   { resource: 'schedules', create: createSampleSchedules },
 ]
 
-const KIND = 'sample-data'
+export const SAMPLE_JOB = 'sample-data'
 
 /** Orders sample data for an organization, in the transaction that creates it. */
 export async function orderSampleData(tx: Queryable, organizationId: string): Promise<void> {
-  await insertJob(tx, { kind: KIND, organizationId, uniqueKey: organizationId })
+  await insertJob(tx, { kind: SAMPLE_JOB, organizationId, uniqueKey: organizationId })
 }
 
 /** Creates the samples of one resource after the other, each once, however often the job is claimed. */
 export const sampleDataJob: JobKind = {
-  kind: KIND,
+  kind: SAMPLE_JOB,
   slots: 2,
   slotsPerRoot: 1,
   attempts: 5,
@@ -101,36 +89,4 @@ export async function createSampleCompany(
   if (state.hasHubs) throw conflict(HAS_HUB)
   if (!(await orderCompany(tx, organizationId, userId))) throw conflict(IS_ENDING)
   return { status: 'creating', progress: 0, isOffered: false }
-}
-
-/**
- * Deletes all sample data, and cancels the jobs that create it. Points are deleted in the background. Returns the number
- * of deleted records per resource. Throws 409 while an import of the organization's own into a sample data type works.
- */
-export async function deleteSampleData(
-  tx: Queryable,
-  organizationId: string,
-): Promise<{ [resource: string]: number }> {
-  // A job that commits meanwhile comes first, and its records are found below; a later commit fails.
-  for (const kind of [KIND, COMPANY_JOB]) {
-    const creating = await findActiveJob(tx, kind, organizationId)
-    if (creating) await cancelJob(tx, creating)
-  }
-  const [unfinished] = await listUnfinishedImports(tx)
-  if (unfinished !== undefined)
-    throw conflict(
-      `The import of ${unfinished} into the sample data is still working. Wait for its end, or cancel it, and try again.`,
-    )
-  const deleted: { [resource: string]: number } = {}
-  await beginFenceChange(tx, organizationId)
-  deleted.tasks = await deleteSampleTasks(tx)
-  deleted.schedules = await deleteSampleSchedules(tx)
-  return acrossOrganizations(tx, async () => {
-    deleted.imports = (await deleteSampleImports(tx, organizationId, IMPORT_JOB)).length
-    deleted.dataSources = await deleteSampleRecords(tx, organizationId)
-    const { subjects, removed } = await deleteSamplePeople(tx, organizationId)
-    const places = await deleteSamplePlaces(tx, organizationId, COMPANY_JOB)
-    await orderSweep(tx, subjects)
-    return { ...deleted, ...removed, ...places }
-  })
 }

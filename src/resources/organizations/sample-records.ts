@@ -2,20 +2,16 @@ import { acrossOrganizations, type Queryable } from '../../../db/client.ts'
 import {
   type DataRecord,
   deleteRecord,
+  findRecord,
   insertRecords,
   listReferring,
   listSampleRecords,
   newRecords,
 } from '../../../db/queries/data.ts'
-import {
-  deleteEmptySampleTypes,
-  findDataType,
-  insertDataType,
-  listDataTypesById,
-  type NewDataType,
-} from '../../../db/queries/data-types.ts'
+import { findDataType, insertDataType, type NewDataType } from '../../../db/queries/data-types.ts'
 import type { Values } from '../../../db/schema/data-records.ts'
 import type { Field, FieldType } from '../../../db/schema/flows.ts'
+import { listLinkingFields } from '../data/linking-fields.ts'
 
 const field = (
   key: string,
@@ -133,29 +129,20 @@ export function listSampleCustomers(tx: Queryable, organizationId: string): Prom
 }
 
 /**
- * Deletes the sample records that no record refers to, and the types that are empty then. Returns the number of deleted
- * records.
+ * Deletes a sample record that no record refers to. Returns whether it did. Call it across organizations, and
+ * `deleteEmptySampleTypes` once the last one is gone.
  */
-export function deleteSampleRecords(tx: Queryable, organizationId: string): Promise<number> {
-  return acrossOrganizations(tx, async () => {
-    const types = await listDataTypesById(tx, organizationId)
-    const references = types.flatMap(({ _id, fields }) =>
-      fields.filter(({ type }) => type === 'reference').map(({ key }) => ({ dataTypeId: _id, key })),
-    )
-    const records = await listSampleRecords(tx, organizationId)
-    // The same lock as every writer of records takes, so that a change of their type notices it.
-    for (const dataTypeId of [...new Set(records.map(record => record.dataTypeId))].sort())
-      await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
-    let deleted = 0
-    for (const record of records) {
-      const type = types.find(({ _id }) => _id === record.dataTypeId)
-      if (!type) continue
-      const [referring] = await listReferring(tx, organizationId, record._id, references, 1)
-      if (referring !== undefined) continue
-      await deleteRecord(tx, organizationId, type, record)
-      deleted++
-    }
-    await deleteEmptySampleTypes(tx, organizationId)
-    return deleted
-  })
+export async function deleteSampleRecord(
+  tx: Queryable,
+  organizationId: string,
+  { _id, dataTypeId }: DataRecord,
+): Promise<boolean> {
+  // The same lock as every writer of records takes, so that a change of their type notices it.
+  const type = await findDataType(tx, organizationId, { dataTypeId }, 'FOR SHARE')
+  const record = await findRecord(tx, organizationId, _id, 'FOR UPDATE')
+  if (!type || !record) return false
+  const linking = await listLinkingFields(tx, organizationId, dataTypeId)
+  if ((await listReferring(tx, organizationId, _id, linking, 1)).length > 0) return false
+  await deleteRecord(tx, organizationId, type, record)
+  return true
 }

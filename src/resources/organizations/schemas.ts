@@ -61,6 +61,12 @@ const fields = {
         .boolean()
         .optional()
         .describe('Whether OwnTracks is answered with the positions of the team; false where it is not set'),
+      requireSecondFactor: z
+        .boolean()
+        .optional()
+        .describe(
+          'Whether everything but setting it up is closed to users without a second factor; false where it is not set. Not for API keys, nor for sessions of single sign-on, whose provider asks for factors',
+        ),
       maxAccuracy: z
         .number()
         .positive()
@@ -120,7 +126,8 @@ the account owns no organization that has hubs; otherwise its hubs are copied wh
     body: newOrganization,
     response: { 201: signedIn, ...failures(403) },
   },
-  { denial: MAY_NOT_CREATE },
+  // A key is of one organization and has no session that could move.
+  { denial: MAY_NOT_CREATE, apiKey: false },
 )
 
 export const getOrganization = operation({

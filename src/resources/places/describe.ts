@@ -52,38 +52,42 @@ export function createPlaces(basemap: Basemap | null, scheduler: Pick<Scheduler,
     }
   }
 
-  return {
-    /** In the order of the points. */
-    async describe(points: readonly Point[], owner: string): Promise<(Place | null)[]> {
-      const found: (Place | null)[] = points.map(() => null)
-      const end = performance.now() + WITHIN_MS
-      let next = 0
-      const work = async () => {
-        for (let index = next++; index < points.length && performance.now() < end; index = next++) {
-          // Tiles that are decoded already are compared without a turn of their own.
-          await scheduler.pass(owner)
-          found[index] = await describe(points[index] as Point, owner)
-        }
+  /** In the order of the points. */
+  async function describeAll(points: readonly Point[], owner: string): Promise<(Place | null)[]> {
+    const found: (Place | null)[] = points.map(() => null)
+    const end = performance.now() + WITHIN_MS
+    let next = 0
+    const work = async () => {
+      for (let index = next++; index < points.length && performance.now() < end; index = next++) {
+        // Tiles that are decoded already are compared without a turn of their own.
+        await scheduler.pass(owner)
+        found[index] = await describe(points[index] as Point, owner)
       }
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, points.length) }, work))
-      return found
-    },
+    }
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, points.length) }, work))
+    return found
+  }
+
+  return {
+    describe: describeAll,
 
     /** Streets and towns by a part of their names; `distance` is from `near`, where that is given. */
     async search(text: string, near: Point | null, owner: string): Promise<(Place & Point)[]> {
       if (!basemap?.about?.vector || !search) return []
       const found = await search(text, near && locate(near.lat, near.lng, 0), MAX_RESULTS, owner)
+      const points = found.map(({ x, y }) => toPoint(x, y))
+      const around = await describeAll(points, owner)
       return Promise.all(
-        found.map(async ({ name, isTown, x, y }) => {
-          const point = toPoint(x, y)
-          const around = await describe(point, owner)
-          const town = isTown ? name : (around?.town ?? null)
+        found.map(async ({ name, isTown }, index) => {
+          const point = points[index] as Point
+          const place = around[index]
+          const town = isTown ? name : (place?.town ?? null)
           const street = isTown ? null : name
           return {
             name: [street, town].filter(Boolean).join(', '),
             street,
             town,
-            country: around?.country ?? (await findCountry(point)),
+            country: place?.country ?? (await findCountry(point)),
             distance: near ? Math.round(distanceM(near, point)) : 0,
             ...point,
           }

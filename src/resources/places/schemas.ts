@@ -58,14 +58,17 @@ archive that another server holds the tiles that were looked at. \`lat\` and \`l
     }),
     response: { 200: answer },
   },
-  { linkToken: true },
+  { linkToken: true, apiKey: true },
 )
 
-export const describePoints = operation({
-  access: 'session',
-  tags,
-  summary: 'Where points are in words',
-  description: `As \`GET /places\`, for up to ${MAX_POINTS} points: one answer for each, in their order. ${source}`,
-  body: z.strictObject({ points: z.array(z.strictObject({ lat, lng })).max(MAX_POINTS) }),
-  response: { 200: answer },
-})
+export const describePoints = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'Where points are in words',
+    description: `As \`GET /places\`, for up to ${MAX_POINTS} points: one answer for each, in their order. ${source}`,
+    body: z.strictObject({ points: z.array(z.strictObject({ lat, lng })).max(MAX_POINTS) }),
+    response: { 200: answer },
+  },
+  { apiKey: true },
+)

@@ -8,7 +8,7 @@ const LEVELS = [12, 14, 15]
 const MAX_NAMES = 50_000
 const MAX_TILES = 2_000
 /** Whoever searches first waits so long for the names; then those that are known are searched. */
-const WAIT_MS = 3_000
+const WAIT_MS = 8_000
 /** Names that are compared in one turn of the event loop: a millisecond. */
 const NAMES_A_TURN = 2_000
 /** The best matches that are kept: a result has at most 17 other parts, so 20 results are among 360. */
@@ -44,6 +44,8 @@ export function createNames(
   let version: string | undefined
   let updating: Promise<void> | undefined
 
+  const isFull = () => tiles.size >= MAX_TILES || entries.size >= MAX_NAMES
+
   async function update(): Promise<void> {
     if (basemap.about?.version !== version) {
       entries.clear()
@@ -51,10 +53,12 @@ export function createNames(
       version = basemap.about?.version
     }
     for (const z of LEVELS) {
+      // A list of all kept tiles takes a second where they are hundreds of thousands.
+      if (isFull()) return
       for (const tile of await basemap.list(z, MAX_TILES)) {
         const key = `${tile.z}/${tile.x}/${tile.y}`
         if (tiles.has(key)) continue
-        if (tiles.size >= MAX_TILES || entries.size >= MAX_NAMES) return
+        if (isFull()) return
         const places = await read(tile).catch(() => undefined)
         if (places === undefined) return
         tiles.add(key)

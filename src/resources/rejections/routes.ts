@@ -51,7 +51,7 @@ export function rejectionRoutes(app: App, { db }: Services): void {
     show(caller, params.id, query, true, async tx => {
       if (params.id === caller.userId) return
       if (!seesPositions(caller)) throw notFound('user')
-      found('user', await findVisibleUser(tx, caller, params))
+      found('user', await findVisibleUser(tx, { ...caller, scope: 'all' }, params))
     }),
   )
 }

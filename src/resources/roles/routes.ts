@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../db/client.ts'
+import { isPerDataType, scopesOf } from '../../../db/grants.ts'
 import {
   deleteRole,
   findRole,
@@ -30,7 +31,14 @@ import * as operations from './schemas.ts'
 
 export function roleRoutes(app: App, { db }: Services): void {
   app.get('/permissions', operations.listPermissions, async () =>
-    listedWhole(PERMISSIONS.map(name => ({ permissionName: name, description: describePermission(name) }))),
+    listedWhole(
+      PERMISSIONS.map(name => ({
+        permissionName: name,
+        description: describePermission(name),
+        scopes: [...scopesOf(name)],
+        isPerDataType: isPerDataType(name),
+      })),
+    ),
   )
 
   app.get('/roles', operations.listRoles, async ({ caller, query }) => {
@@ -68,7 +76,9 @@ export function roleRoutes(app: App, { db }: Services): void {
       const before = await findOwnRole(tx, request.params.id)
       const further = beyondReach(caller, before)
       if (further && (await isRoleHeld(tx, before._id))) {
-        throw forbidden(`Users hold this role, and yours ${further}, so you cannot change what they may do.`)
+        throw forbidden(
+          `Users or API keys hold this role, and yours ${further}, so you cannot change what they may do.`,
+        )
       }
       gone = await checkDetails(tx, caller.organizationId, permissionDetails, before.permissionDetails)
       // Permissions that the role has already are not granted anew.
@@ -88,7 +98,7 @@ export function roleRoutes(app: App, { db }: Services): void {
     await audited(db, request, async tx => {
       await reauthorize(tx, request.caller, 'delete/role')
       const before = await findOwnRole(tx, id)
-      const held = 'Users still hold this role. Give them another one first.'
+      const held = 'Users or API keys still hold this role. Give them another one first.'
       await unreferenced(held, () => deleteRole(tx, id))
       return { before, after: null }
     })

@@ -72,7 +72,14 @@ const newRole = z.strictObject({
     .default([]),
 })
 
-const permission = z.object({ permissionName, description: text('See teams') })
+const permission = z.object({
+  permissionName,
+  description: text('See teams'),
+  scopes: z.array(scope).describe('The scopes that it may have, the widest first'),
+  isPerDataType: z
+    .boolean()
+    .describe('Whether it may be limited to some data types, with fields that stay hidden'),
+})
 
 nameSchemas({
   PermissionDetail: permissionDetail,
@@ -118,7 +125,7 @@ export const createRole = operation({
   tags,
   summary: 'Create a role',
   description: `Nobody grants a permission that the own role lacks. Written as JSON, \`permissionDetails\` has at most 32 KiB (400); an
-organization has at most 200 roles (409).`,
+organization has at most 200 roles (409). Not for an API key that is to end.`,
   body: newRole,
   response: { 201: success(roleWithGone), ...failures(409) },
 })
@@ -128,7 +135,7 @@ export const replaceRole = operation({
   tags,
   summary: 'Replace a role',
   description:
-    'Holds at once for everybody who has it, on open live sockets too. Default roles stay as they are, and so does one that users hold and that reaches further than the own. A deleted data type or field that the role named before may still be named.',
+    'Holds at once for everybody who has it, on open live sockets too. Default roles stay as they are, and so does one that users hold and that reaches further than the own. A deleted data type or field that the role named before may still be named. Not for an API key that is to end.',
   params,
   body: newRole,
   response: { 200: success(roleWithGone), ...failures(409) },

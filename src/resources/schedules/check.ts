@@ -67,7 +67,7 @@ export async function checkSchedules(
       {
         what: 'user',
         ids: at('assigneeId'),
-        find: ids => listKnownUsers(tx, caller, ids),
+        find: ids => listKnownUsers(tx, { ...caller, scope: 'all' }, ids),
         present: [before?.assigneeId],
       },
       {

@@ -4,6 +4,7 @@ import type { DueSchedule } from '../../../db/queries/schedules.ts'
 import { insertTasks, listMadeOccurrences } from '../../../db/queries/tasks.ts'
 import { isOfTeam } from '../../../db/queries/teams.ts'
 import { findDataTypes, gatherContent } from '../tasks/content.ts'
+import { SCHEDULE } from '../tasks/history.ts'
 import { composeTask } from '../tasks/new-task.ts'
 
 /** Why the tasks of a schedule cannot be created, in a sentence for the planner. */
@@ -51,7 +52,7 @@ export async function createScheduledTasks(
       return composeTask(
         { ...task, startTime: at, endTime, scheduleId: _id, scheduledFor: at, isSample },
         flow,
-        null,
+        SCHEDULE,
         new Date(schedule.now),
       )
     })

@@ -121,7 +121,7 @@ function* listPeriods(
   }
 }
 
-/** Tests whether the rule's parts allow a day; missing parts are taken from the start. */
+/** Tests whether the rule's BY parts allow a day. Parts that the rule lacks come from its start date (DTSTART). */
 function createDayFilter(rule: RecurrenceRule, startLocal: number): (day: number) => boolean {
   const startDay = Math.floor(startLocal / DAY_MS)
   const start = calendarDay(startDay)

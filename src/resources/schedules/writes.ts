@@ -272,7 +272,7 @@ function tell(
 
 function* replan({ before, ...timing }: Basis, now: number, budget: Budget): Generator<void, Plan> {
   const { lastRunAt, skipped } = before
-  // Occurrences that the database's clock created too early count as well.
+  // An occurrence that was already created is never created again, even if a wrong clock created it before its time.
   const from = lastRunAt ? Math.max(now, lastRunAt.getTime() + 1) : 0
   const plan = yield* planOrRefuse(timing, from, now, budget)
   return { ...plan, skipped: lastRunAt ? skipped : plan.skipped }

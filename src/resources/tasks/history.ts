@@ -1,5 +1,6 @@
 import { timeOfDay } from '../../../db/clock.ts'
 import type { Flow } from '../../../db/queries/flows.ts'
+import type { Caller } from '../../../db/queries/sessions.ts'
 import type { Task } from '../../../db/queries/tasks.ts'
 import type { Step } from '../../../db/schema/flows.ts'
 import type { HistoryEntry } from '../../../db/schema/tasks.ts'
@@ -22,11 +23,21 @@ const MAX_ENTRIES = 500
 /** The values of a step's fields are stored in every entry. */
 const MAX_BYTES = 256 * 1024
 
-export interface Move {
+/** Who moves a task: a user, an API key, or with neither a schedule. */
+export interface Mover {
+  by: string | null
+  apiKey?: { _id: string; name: string }
+}
+
+export const SCHEDULE: Mover = { by: null }
+
+export const moverOf = ({ userId, apiKey }: Pick<Caller, 'userId' | 'apiKey'>): Mover =>
+  apiKey ? { by: null, apiKey } : { by: userId }
+
+export interface Move extends Mover {
   status: string
   /** Null means now. */
   at: Date | null
-  by: string
   lat: number | null
   lng: number | null
   note: string | null
@@ -52,7 +63,7 @@ export function assignTask(
   task: Task,
   flow: Pick<Flow, 'steps'>,
   assigneeId: string | null,
-  by: string | null,
+  mover: Mover,
 ): Task {
   const [from, to] = assigneeId ? ['unassigned', 'assigned'] : ['assigned', 'unassigned']
   const assigned = { ...task, assigneeId }
@@ -63,15 +74,15 @@ export function assignTask(
   )
     return assigned
   const at = timeOf(task.history, null)
-  const entry = { status: to as string, at, by, lat: null, lng: null, note: null, fields: {} }
+  const entry = { status: to as string, at, ...mover, lat: null, lng: null, note: null, fields: {} }
   return addEntry(assigned, flow, task.history.length, entry)
 }
 
 /** The first entry of a new task's history. */
-export const firstEntry = (flow: Pick<Flow, 'steps'>, by: string | null, now: Date): HistoryEntry => ({
+export const firstEntry = (flow: Pick<Flow, 'steps'>, mover: Mover, now: Date): HistoryEntry => ({
   status: (flow.steps[0] as Step).status,
   at: now.toISOString(),
-  by,
+  ...mover,
   lat: null,
   lng: null,
   note: null,

@@ -1,17 +1,17 @@
 import type { Flow } from '../../../db/queries/flows.ts'
 import type { NewTask, Task } from '../../../db/queries/tasks.ts'
-import { assignTask, firstEntry } from './history.ts'
+import { assignTask, firstEntry, type Mover } from './history.ts'
 
-/** A new task in the first step of its flow, or assigned if it has an assignee. `by` is null for a schedule. */
+/** A new task in the first step of its flow, or assigned if it has an assignee. */
 export function composeTask(
   given: Omit<NewTask, 'status' | 'history'>,
   flow: Flow,
-  by: string | null,
+  mover: Mover,
   now: Date,
 ): NewTask {
-  const first = firstEntry(flow, by, now)
+  const first = firstEntry(flow, mover, now)
   const task: NewTask = { ...given, assigneeId: null, status: first.status, history: [first] }
-  return assignTask(task as Task, flow, given.assigneeId, by)
+  return assignTask(task as Task, flow, given.assigneeId, mover)
 }
 
 /**

@@ -1,9 +1,11 @@
 import type { Caller } from '../../../db/queries/sessions.ts'
 import { findTask, listTasks, TASK_SORTS, type Task } from '../../../db/queries/tasks.ts'
+import { ASSIGNEE_SORTS, listAssignees } from '../../../db/queries/users.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { found } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import type { App, Services } from '../../services.ts'
+import { visibilityOf as assigneesOf } from '../users/checks.ts'
 import { readFilter } from './filter.ts'
 import { presentTask, readTypes, visibilityOf } from './present.ts'
 import * as operations from './schemas.ts'
@@ -20,6 +22,12 @@ export function taskRoutes(app: App, { db }: Services): void {
     const tasks = await listTasks(db, organizationId, visibility, readFilter(query), page)
     const types = await readTypes(db.system, organizationId, tasks.rows)
     return listed({ ...tasks, rows: tasks.rows.map(task => presentTask(caller, task, types)) }, query)
+  })
+
+  app.get('/tasks/assignees', operations.listAssignees, async ({ caller, query }) => {
+    const page = readPageRequest(query, ASSIGNEE_SORTS)
+    const visibility = assigneesOf(caller, 'view/task')
+    return listed(await db.tenant(caller.organizationId, tx => listAssignees(tx, visibility, page)), query)
   })
 
   app.get('/task/:id', operations.getTask, async ({ caller, params }) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { TASK_SORTS } from '../../../db/queries/tasks.ts'
+import { ASSIGNEE_SORTS } from '../../../db/queries/users.ts'
 import { queryBox } from '../../http/boxes.ts'
 import {
   deleted,
@@ -8,6 +9,7 @@ import {
   id,
   isSample,
   list,
+  namedRecord,
   pathId,
   reference,
   success,
@@ -140,7 +142,8 @@ const task = z
         z.object({
           status: text('accepted'),
           at: text('2026-11-21T09:00:00.000Z'),
-          by: id.nullable().describe('The user; null where a schedule created the task'),
+          by: id.nullable().describe('The user; null where a schedule or an API key did it'),
+          apiKey: namedRecord.optional().describe('The API key that did it, by its name at that time'),
           lat: degrees(90, 52.52).nullable(),
           lng: degrees(180, 13.405).nullable(),
           note: text('Left at the gate').nullable(),
@@ -154,10 +157,22 @@ const task = z
   })
   .meta({ id: 'Task' })
 
+const assignee = z.object({
+  _id: id,
+  name: text('Ada Lovelace'),
+  status: z.enum(['active', 'invited', 'suspended']),
+})
+
 /** The fields of a task in an answer. */
 export const TASK_KEYS = Object.keys(task.shape) as (keyof typeof task.shape)[]
 
-nameSchemas({ NewTaskLocation: location, NewTask: newTask, TaskPatch: taskPatch, TaskMove: move })
+nameSchemas({
+  Assignee: assignee,
+  NewTaskLocation: location,
+  NewTask: newTask,
+  TaskPatch: taskPatch,
+  TaskMove: move,
+})
 
 const tags = ['Tasks']
 const params = z.object({ id: pathId })
@@ -193,6 +208,16 @@ export const listTasks = operation({
 Searches look into code, name and address. A task without \`startTime\` is sorted after the others and is on no day.`,
   querystring: listQuery(TASK_SORTS, '-createdAt').extend(taskFilter),
   response: { 200: list(task) },
+})
+
+export const listAssignees = operation({
+  access: 'view/task',
+  tags,
+  summary: 'The people whom tasks may be given to',
+  description: `Their names, for whoever plans work without \`view/user\`: those who work in one of the caller's hubs or in none, and by
+the role's scope for tasks the own teams' and oneself alone. Whoever is not \`active\` gets no task and may still have some.`,
+  querystring: listQuery(ASSIGNEE_SORTS, 'name'),
+  response: { 200: list(assignee) },
 })
 
 export const getTask = operation({

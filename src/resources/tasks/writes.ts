@@ -25,7 +25,7 @@ import { checkReferences, placed } from '../../http/references.ts'
 import { dataAccess } from '../data/access.ts'
 import { checkValues, defaultsOf, listBrokenReferences } from '../data/check.ts'
 import { fieldsOf, findDataTypes, fits, gatherContent, MAX_CONTENT_BYTES, withoutNulls } from './content.ts'
-import { assignTask, countingFields, moveTask, stepOf } from './history.ts'
+import { assignTask, countingFields, moverOf, moveTask, stepOf } from './history.ts'
 import { composeTask, typesOf } from './new-task.ts'
 import { everyTask, visibilityOf } from './present.ts'
 import type { MoveBody, NewTaskBody, TaskPatch } from './schemas.ts'
@@ -38,7 +38,7 @@ const FAST_CLOCK_MS = 10 * 60_000
 type Plain = Omit<NewTask, 'status' | 'history' | 'scheduleId' | 'isSample'>
 
 export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBody): Promise<Task> {
-  const { organizationId, userId } = caller
+  const { organizationId } = caller
   const flowId = body.flowId ?? (await findUsualFlow(tx))
   if (flowId === null) throw invalid('flowId', 'There is no flow yet. Create one first.', 'required')
   const types = await findDataTypes(tx, organizationId, body.dataIds)
@@ -57,7 +57,7 @@ export async function createTask(tx: Queryable, caller: Caller, body: NewTaskBod
       isSample: false,
     },
     flow,
-    userId,
+    moverOf(caller),
     new Date(timeOfDay()),
   )
   checkReach(caller, 'create/task', assigned)
@@ -73,7 +73,7 @@ export async function changeTask(
   taskId: string,
   { content = {}, ...patch }: TaskPatch,
 ): Promise<Task> {
-  const { organizationId, userId } = caller
+  const { organizationId } = caller
   const before = await lockTask(tx, caller, 'update/task', taskId)
   const given = { ...before, ...patch }
   const types = await findDataTypes(tx, organizationId, patch.dataIds ?? [])
@@ -89,7 +89,7 @@ export async function changeTask(
     content: withoutNulls({ ...before.content, ...checked }),
   }
   checkSize('content', changed)
-  const after = assignTask(changed, flow, given.assigneeId, userId)
+  const after = assignTask(changed, flow, given.assigneeId, moverOf(caller))
   checkReach(caller, 'update/task', after)
   await unique('task with the code', after.code, () => updateTask(tx, after))
   return recordTask(tx, caller, 'update', before, taskId)
@@ -111,7 +111,7 @@ export async function changeStatus(
   const move = {
     status,
     at: at ?? null,
-    by: caller.userId,
+    ...moverOf(caller),
     lat: lat ?? null,
     lng: lng ?? null,
     note: note ?? null,
@@ -179,7 +179,7 @@ async function checkTask(
     {
       what: 'user',
       ids: { assigneeId },
-      find: ids => listKnownUsers(tx, caller, ids),
+      find: ids => listKnownUsers(tx, { ...caller, scope: 'all' }, ids),
       present: [before?.assigneeId],
     },
     {

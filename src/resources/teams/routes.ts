@@ -100,7 +100,7 @@ function checkTeam(tx: Queryable, caller: Caller, given: NewTeam, before?: Team)
     {
       what: 'user',
       ids: { ...placed('memberIds', memberIds), ...placed('leaderIds', leaderIds) },
-      find: ids => listKnownUsers(tx, caller, ids),
+      find: ids => listKnownUsers(tx, { ...caller, scope: 'all' }, ids),
       present: before && [...before.memberIds, ...before.leaderIds],
     },
   )

@@ -15,7 +15,7 @@ export const getTile = operation(
     access: 'session',
     tags: ['Maps'],
     summary: 'A tile of the basemap',
-    description: `For any signed-in user, and for the holder of a tracking link, with its \`token\`. A vector tile of the Protomaps
+    description: `For any signed-in user or API key, and for the holder of a tracking link, with its \`token\`. A vector tile of the Protomaps
 schema or an image, as \`BASEMAP\` has it; the same for everybody. It is read from the archive or server that \`BASEMAP\` names and
 kept; 503 where that does not answer and the tile is not kept.`,
     params: z.object({ z: number(14), x: number(14814), y: number(10037) }),
@@ -45,5 +45,5 @@ kept; 503 where that does not answer and the tile is not kept.`,
       304: z.null().describe('It is the one of `If-None-Match`'),
     },
   },
-  { linkToken: true, apart: ' tiles' },
+  { linkToken: true, apiKey: true, apart: ' tiles' },
 )

@@ -24,6 +24,9 @@ import { previewMessage, toMessage } from './preview.ts'
 import * as operations from './schemas.ts'
 import { listBuiltIn, showBuiltIn, showOwn } from './shown.ts'
 
+/** The most positions of one preview, as many as a message may have. Each may have 16 attributes of 256 characters. */
+const MAX_PREVIEWED = 1_000
+
 export function trackerProfileRoutes(app: App, { db, scheduler }: Services): void {
   app.get('/tracker-profiles', operations.listTrackerProfiles, async ({ caller, query }) => {
     const page = readPageRequest(query, TRACKER_PROFILE_SORTS)
@@ -99,8 +102,16 @@ export function trackerProfileRoutes(app: App, { db, scheduler }: Services): voi
       caller.organizationId,
       (function* () {
         const all = []
-        for (const message of messages) {
-          all.push(previewMessage(reader, message, receivedAt))
+        let positions = 0
+        for (const [index, message] of messages.entries()) {
+          const previewed = previewMessage(reader, message, receivedAt)
+          positions += previewed.points.length + previewed.rejected.length
+          if (positions > MAX_PREVIEWED)
+            throw invalid(
+              `messages.${index}`,
+              `The messages have more than ${MAX_PREVIEWED} positions together.`,
+            )
+          all.push(previewed)
           yield
         }
         return all

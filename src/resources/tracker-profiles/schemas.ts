@@ -61,7 +61,14 @@ const shown = z.object({
   updatedAt: z.date().nullable(),
 })
 
-const unsaved = z.strictObject(choiceFields).superRefine(checkChoices)
+/** As it would be saved, or a draft, which has no name yet. */
+const unsaved = z
+  .strictObject({
+    ...choiceFields,
+    name: newFields.name.optional(),
+    sampleMessages: newFields.sampleMessages.removeDefault().optional(),
+  })
+  .superRefine(checkChoices)
 
 const draft = z.object(shownChoices)
 
@@ -154,7 +161,7 @@ export const previewMessages = operation({
   access: 'view/device',
   tags,
   summary: 'Try a profile',
-  description: `Reads at most ${MAX_MESSAGES} messages by a profile that is stored, or by one that is not yet. Stores nothing.`,
+  description: `Reads at most ${MAX_MESSAGES} messages by a profile that is stored, or by one that is not yet, with at most 1,000 positions together. Stores nothing.`,
   body: z
     .strictObject({
       profileId: reference

@@ -15,6 +15,7 @@ import type { Visibility } from '../../../db/visibility.ts'
 import { audited } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
 import { found, invalid, lacksPermission, RequestError } from '../../http/errors.ts'
+import { checkLife } from '../../http/key-life.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
 import { scopeOf, visibilityOf } from '../../http/permissions.ts'
 import { checkReferences } from '../../http/references.ts'
@@ -34,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-export function trackingLinkRoutes(app: App, { db, live }: Services): void {
+export function trackingLinkRoutes(app: App, { db, live, config }: Services): void {
   const findTracked = createTracked(db.system)
   const trackers = live && createTrackers(app, db.system, listener => db.onChange(listener), live)
   app.decorateRequest('trackingLink', null)
@@ -56,6 +57,7 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
     const { token, hash: tokenHash } = createLinkToken()
     const link = await audited(db, request, async (tx, caller) => {
       const { organizationId, userId } = caller
+      checkLife(caller, expiresAt, 'link')
       const seen = seenBy(caller)
       const find = (ids: string[]) => listVisibleSubjects(tx, ids, subjectType, seen)
       await checkReferences({ what: subjectType, ids: { subjectId }, find })
@@ -64,7 +66,7 @@ export function trackingLinkRoutes(app: App, { db, live }: Services): void {
       const id = await insertTrackingLink(tx, given)
       return { before: null, after: found('tracking link', await findTrackingLink(tx, id, seen)) }
     })
-    const url = `${request.protocol}://${request.host}/track/${token}`
+    const url = `${config.publicUrl ?? `${request.protocol}://${request.host}`}/track/${token}`
     return created(reply, { ...link, token, url }, 'Tracking link created')
   })
 

@@ -46,7 +46,7 @@ const publicPoint = z.object({
 })
 
 const linkWithToken = link.extend({
-  token: text(TOKEN),
+  token: text(TOKEN).describe('Shown once'),
   url: text(`https://fieldline.example/track/${TOKEN}`),
 })
 
@@ -87,26 +87,29 @@ export const listTrackingLinks = operation({
   response: { 200: list(link) },
 })
 
-export const createTrackingLink = operation({
-  access: 'create/tracking-link',
-  tags,
-  summary: 'Create a link that shows somebody outside where one subject is',
-  description: `Its holder sees the subject's name, its position, and its way of the last \`trailMinutes\`: nothing else. With
+export const createTrackingLink = operation(
+  {
+    access: 'create/tracking-link',
+    tags,
+    summary: 'Create a link that shows somebody outside where one subject is',
+    description: `Its holder sees the subject's name, its position, and its way of the last \`trailMinutes\`: nothing else. With
 \`taskId\`, a task that the caller may see and that is to be done, also where that is (\`destination\`); the link ends when the task
 is done or deleted, or its creator may see it no more.
 It ends when it expires or is deleted, with its subject, and when whoever created it may no longer see the subject or
 create links. \`token\` and \`url\` are shown once.`,
-  body: z.strictObject({
-    subjectId: reference,
-    subjectType,
-    expiresAt: queryTime.describe('At most a year from now'),
-    trailMinutes: z.int().min(0).max(MAX_TRAIL_MINUTES).default(60),
-    taskId: reference.nullable().default(null),
-  }),
-  response: {
-    201: success(linkWithToken),
+    body: z.strictObject({
+      subjectId: reference,
+      subjectType,
+      expiresAt: queryTime.describe('At most a year from now'),
+      trailMinutes: z.int().min(0).max(MAX_TRAIL_MINUTES).default(60),
+      taskId: reference.nullable().default(null),
+    }),
+    response: {
+      201: success(linkWithToken),
+    },
   },
-})
+  { answersSecret: true },
+)
 
 export const deleteTrackingLink = operation({
   access: 'delete/tracking-link',

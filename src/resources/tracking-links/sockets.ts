@@ -48,20 +48,34 @@ export function createTrackers(
 
   function end(tracker: Tracker, code: number, reason: string): void {
     trackers.delete(tracker)
+    toCheck.delete(tracker)
     clients.unsubscribe(tracker.client)
     tracker.socket.close(code, reason)
   }
 
-  /** Reads the links again, all at once. */
-  async function check(which: (link: OpenLink) => boolean): Promise<void> {
-    const checked = [...trackers].filter(({ link }) => which(link))
-    if (checked.length === 0) return
+  const toCheck = new Set<Tracker>()
+  let isChecking = false
+
+  /** Reads the links again. One query runs at a time: a link is in the next one once, however many events name it. */
+  function check(which: (link: OpenLink) => boolean): void {
+    for (const tracker of trackers) if (which(tracker.link)) toCheck.add(tracker)
+    if (!isChecking) void checkAll()
+  }
+
+  async function checkAll(): Promise<void> {
+    isChecking = true
+    while (toCheck.size > 0) await checkSome([...toCheck]).catch(failed)
+    isChecking = false
+  }
+
+  async function checkSome(checked: Tracker[]): Promise<void> {
+    for (const tracker of checked) toCheck.delete(tracker)
     const ids = [...new Set(checked.map(({ link }) => link.id))]
     const open = new Map((await listOpenLinks(db, { ids })).map(link => [link.id, link]))
     for (const tracker of checked) {
       const link = open.get(tracker.link.id)
       if (!link) end(tracker, LINK_ENDED, 'The link has ended')
-      else changeLink(tracker, link)
+      else if (trackers.has(tracker)) changeLink(tracker, link)
     }
   }
 
@@ -76,17 +90,17 @@ export function createTrackers(
   }
 
   function follow(event: ChangeEvent): void {
-    if (event.kind === 'tracking-link') void check(({ id }) => id === event.linkId).catch(failed)
+    if (event.kind === 'tracking-link') check(({ id }) => id === event.linkId)
     else if (event.kind === 'record' && event.topic === 'tasks')
-      void check(({ task }) => task?.id === event.recordId).catch(failed)
-    else if (event.kind === 'user') void check(({ userId }) => userId === event.userId).catch(failed)
-    else if (event.kind === 'resync') void check(() => true).catch(failed)
+      check(({ task }) => task?.id === event.recordId)
+    else if (event.kind === 'user') check(({ userId }) => userId === event.userId)
+    else if (event.kind === 'resync') check(() => true)
     else if (event.kind === 'organization' || event.kind === 'visibility')
-      void check(({ organizationId }) => organizationId === event.organizationId).catch(failed)
+      check(({ organizationId }) => organizationId === event.organizationId)
   }
 
   const stopListening = onChange(follow)
-  const checks = setInterval(() => void check(() => true).catch(failed), CHECK_EVERY_MS)
+  const checks = setInterval(() => check(() => true), CHECK_EVERY_MS)
   const polls = setInterval(() => {
     for (const tracker of [...trackers]) {
       if (tracker.link.expiresAt.getTime() <= timeOfDay()) end(tracker, LINK_ENDED, 'The link has expired')
@@ -159,7 +173,7 @@ export function createTrackers(
       socket.on('error', error => app.log.info({ err: error }, 'A tracking socket failed'))
       clients.subscribe(client, { subjectIds: [link.subjectId] }, null)
       // The link may have ended between the request and this line, which no event reported.
-      void check(({ id }) => id === link.id).catch(failed)
+      check(({ id }) => id === link.id)
     },
   }
 }

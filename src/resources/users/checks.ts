@@ -1,4 +1,5 @@
 import { isUuid, type Queryable } from '../../../db/client.ts'
+import { areVisibleHubs } from '../../../db/hub-rule.ts'
 import { listKnownHubs } from '../../../db/queries/hubs.ts'
 import { findRole, type Role } from '../../../db/queries/roles.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
@@ -50,6 +51,12 @@ export async function checkTouching(tx: Queryable, caller: Caller, user: User): 
   const further = beyondReach(caller, role)
   if (further) throw forbidden(`This user is ${role.name}, and your role ${further}.`)
   return role
+}
+
+/** Throws 403 if the user works in hubs that the caller has no access to: nobody acts there by another one's account or role. */
+export function checkSharedHubs(caller: Caller, user: User): void {
+  if (!areVisibleHubs(user.hubId, caller.hubIds))
+    throw forbidden('This user works in hubs that you have no access to.')
 }
 
 /** Throws 409 for the last owner, who must stay. */

@@ -1,7 +1,9 @@
 import { acrossOrganizations, notify, type Queryable } from '../../../db/client.ts'
-import { updatePassword } from '../../../db/queries/accounts.ts'
+import { findAccountById, hasPassword, updatePassword } from '../../../db/queries/accounts.ts'
+import { findApiKey } from '../../../db/queries/api-keys.ts'
 import { isInvited } from '../../../db/queries/invitations.ts'
 import { findOrganization } from '../../../db/queries/organizations.ts'
+import { describeSecondFactor } from '../../../db/queries/second-factors.ts'
 import { type Caller, deleteSessionsOf } from '../../../db/queries/sessions.ts'
 import {
   deleteUser,
@@ -18,6 +20,7 @@ import { audited, differences, record } from '../../http/audit.ts'
 import { ok } from '../../http/envelope.ts'
 import { conflict, forbidden, found } from '../../http/errors.ts'
 import { listed, readPageRequest, splitIds } from '../../http/lists.ts'
+import { runsServer } from '../../http/operator.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
 import type { App, Services } from '../../services.ts'
 import { hashPassword } from '../auth/passwords.ts'
@@ -26,6 +29,7 @@ import {
   checkGiving,
   checkHubs,
   checkLastOwner,
+  checkSharedHubs,
   checkTouching,
   getGivenRole,
   getVisibleUser,
@@ -45,7 +49,9 @@ export function userRoutes(app: App, { db }: Services): void {
   })
 
   app.get('/user', operations.getSelf, async ({ caller }) => {
-    const self = await db.tenant(caller.organizationId, tx => findSelf(tx, caller))
+    const self = await db.tenant(caller.organizationId, async tx =>
+      caller.apiKey ? findOwnKey(tx, caller) : findSelf(tx, caller),
+    )
     return ok({ ...self, permissionDetails: [...caller.permissionDetails] })
   })
 
@@ -55,10 +61,10 @@ export function userRoutes(app: App, { db }: Services): void {
       await lockMemberships(tx, organizationId)
       const before = found('user', await findUser(tx, userId))
       await updateUser(tx, userId, body)
-      const { organization, ...after } = await findSelf(tx, caller)
+      const { organization, kind, ...after } = await findSelf(tx, caller)
       const changes = differences(before, after)
       await record(tx, caller, { action: 'update', resource: 'user', resourceId: userId, changes })
-      return { ...after, organization }
+      return { ...after, kind, organization }
     })
     return ok({ ...user, permissionDetails: [...permissionDetails] }, 'Name changed')
   })
@@ -79,6 +85,7 @@ export function userRoutes(app: App, { db }: Services): void {
       const before = await getVisibleUser(tx, caller, 'update/user', request.params)
       const role = await checkTouching(tx, caller, before)
       if (roleId !== undefined && roleId !== before.role._id) {
+        checkSharedHubs(caller, before)
         checkGiving(caller, await getGivenRole(tx, roleId))
         await checkLastOwner(tx, before, role)
         await updateUser(tx, before._id, { roleId })
@@ -130,22 +137,26 @@ export function userRoutes(app: App, { db }: Services): void {
       if (id === caller.userId) {
         throw forbidden('Change your own password with its present one: POST /auth/change-password.')
       }
-      // A caller who sets a password can sign in with it, so this requires the right to give the role.
+      // A caller who sets a password can sign in with it, so this requires the right to give the role in those hubs.
       await checkTouching(tx, caller, user)
+      checkSharedHubs(caller, user)
       if (!(await isRegisteredHere(tx, id))) {
         throw forbidden(
           'This user registered in another organization, so the password cannot be reset here. Only an administrator of that organization can do it.',
         )
       }
-      return { caller, user }
+      const accountId = await findAccountId(tx, id)
+      const account = await acrossOrganizations(tx, () => findAccountById(tx, accountId))
+      if (account?.isBound && account.passwordHash === null)
+        throw forbidden('Single sign-on alone opens this account: nobody else chooses a password for it.')
+      return { user, accountId }
     }
     const { organizationId } = request.caller
     // Checked first, so that a caller without permission takes no turn at hashing.
     await db.tenant(organizationId, check)
     const passwordHash = await hashPassword(request.body.newPassword, organizationId)
     const resetIt = async (tx: Queryable) => {
-      const { user } = await check(tx)
-      const accountId = await findAccountId(tx, id)
+      const { user, accountId } = await check(tx)
       await acrossOrganizations(tx, async () => {
         await updatePassword(tx, accountId, passwordHash)
         await deleteSessionsOf(tx, accountId)
@@ -161,9 +172,49 @@ export function userRoutes(app: App, { db }: Services): void {
 /** The calling user, with the language and time zone of its organization. */
 async function findSelf(
   tx: Queryable,
-  { userId, organizationId }: Pick<Caller, 'userId' | 'organizationId'>,
+  caller: Pick<Caller, 'accountId' | 'userId' | 'organizationId' | 'isOwner'>,
 ) {
+  const { accountId, userId, organizationId } = caller
   const user = found('user', await findUser(tx, userId))
+  const beyond = await acrossOrganizations(tx, async () => ({
+    hasPassword: await hasPassword(tx, accountId),
+    secondFactor: await describeSecondFactor(tx, accountId),
+    runsServer: await runsServer(tx, caller),
+  }))
+  return {
+    ...user,
+    ...beyond,
+    kind: 'user' as const,
+    organization: await describeOrganization(tx, organizationId),
+  }
+}
+
+/** The same of a calling API key, in the form of a user. */
+async function findOwnKey(
+  tx: Queryable,
+  { userId, organizationId, isOwner }: Pick<Caller, 'userId' | 'organizationId' | 'isOwner'>,
+) {
+  const { _id, name, role, hubId, lastUsedAt, createdAt, updatedAt } = found(
+    'API key',
+    await findApiKey(tx, userId),
+  )
+  return {
+    ...{ _id, kind: 'api-key' as const, name, email: null, status: 'active' as const, role, hubId },
+    ...{
+      organizationId,
+      lastActiveAt: lastUsedAt,
+      isSample: false,
+      createdAt,
+      updatedAt,
+      hasPassword: false,
+      secondFactor: null,
+      runsServer: await acrossOrganizations(tx, () => runsServer(tx, { isOwner, organizationId })),
+    },
+    organization: await describeOrganization(tx, organizationId),
+  }
+}
+
+async function describeOrganization(tx: Queryable, organizationId: string) {
   const { language, timeZone } = found('organization', await findOrganization(tx, organizationId))
-  return { ...user, organization: { language, timeZone } }
+  return { language, timeZone }
 }

@@ -16,6 +16,16 @@ import { nameSchemas, operation } from '../../http/operation.ts'
 import { newPassword, personName } from '../auth/schemas.ts'
 import { permissionDetail } from '../roles/schemas.ts'
 
+export const openInvitation = z.object({
+  expiresAt: z.iso.datetime({ precision: 3 }),
+  mail: z
+    .enum(['waiting', 'sent', 'refused', 'failed'])
+    .nullable()
+    .describe(
+      'How its mail fares: refused is for good, failed after a day of attempts. Null if the inviter passes the token on',
+    ),
+})
+
 export const user = z.object({
   _id: id,
   name: text('Anna Berg'),
@@ -26,13 +36,31 @@ export const user = z.object({
   hubId: z.array(id).describe('The hubs that the user may work in'),
   organizationId: id,
   lastActiveAt: z.date().nullable().describe('When it last sent any request here, to the minute'),
+  invitation: openInvitation.nullable().describe('The open invitation of a user who has not joined yet'),
   isSample,
   createdAt: z.date(),
   updatedAt: z.date(),
 })
 
-const self = user.extend({
+const self = user.omit({ invitation: true }).extend({
+  kind: z.enum(['user', 'api-key']).describe('Whether a user calls, or an API key'),
+  email: user.shape.email.nullable().describe('Null for an API key'),
   permissionDetails: z.array(permissionDetail),
+  runsServer: z
+    .boolean()
+    .describe('Whether it is Owner of the first organization, and may read `GET /health-history`'),
+  hasPassword: z
+    .boolean()
+    .describe(
+      'Whether the account has a password; without one, single sign-on alone opens it. False for an API key',
+    ),
+  secondFactor: z
+    .object({
+      isOn: z.boolean().describe('Whether signing in with the password takes a code as well'),
+      recoveryCodesLeft: z.int().meta({ examples: [10] }),
+    })
+    .nullable()
+    .describe('Of the account, in all its organizations; null for an API key'),
   organization: z
     .object({
       language: text('de-AT').nullable().describe('Null where nobody has set one'),
@@ -43,7 +71,7 @@ const self = user.extend({
     ),
 })
 
-nameSchemas({ User: user, OwnUser: self, UserRole: user.shape.role })
+nameSchemas({ OpenInvitation: openInvitation, User: user, OwnUser: self, UserRole: user.shape.role })
 
 const tags = ['Users']
 const params = z.object({ id: pathId })
@@ -62,13 +90,16 @@ of the caller's teams, with \`own\` the caller alone.`,
   response: { 200: list(user) },
 })
 
-export const getSelf = operation({
-  access: 'session',
-  tags,
-  summary: 'The calling user',
-  description: 'With the permissions of its role.',
-  response: { 200: success(self) },
-})
+export const getSelf = operation(
+  {
+    access: 'session',
+    tags,
+    summary: 'The calling user or API key',
+    description: 'With the permissions of its role.',
+    response: { 200: success(self) },
+  },
+  { apiKey: true },
+)
 
 export const updateSelf = operation({
   access: 'session',
@@ -102,7 +133,7 @@ export const updateUser = operation({
   tags,
   summary: "Change a user's role, hubs or status",
   description: `Holds at once, on open live sockets too. Suspending ends the user's sessions. The last owner can be
-neither suspended nor given another role. Nobody gives a role that reaches further than the own, or changes a user who has one.`,
+neither suspended nor given another role. Nobody gives a role that reaches further than the own, or changes a user who has one. Not for an API key that is to end.`,
   params,
   body: z.strictObject({
     roleId: reference.optional(),
@@ -127,7 +158,7 @@ export const resetPassword = operation({
   tags,
   summary: "Reset a user's password",
   description: `Only for users whose account first registered in this organization. The password is the account's in all
-its organizations, and its sessions end in all of them.`,
+its organizations, and its sessions end in all of them. Not for an API key that is to end.`,
   params,
   body: z.strictObject({ newPassword }),
   response: { 200: deleted, ...failures(403) },

@@ -129,7 +129,7 @@ function checkVehicle(
     {
       what: 'user',
       ids: { driverId },
-      find: ids => listKnownUsers(tx, caller, ids),
+      find: ids => listKnownUsers(tx, { ...caller, scope: 'all' }, ids),
       present: [before?.driverId],
     },
   )

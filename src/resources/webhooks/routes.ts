@@ -1,4 +1,5 @@
 import { newId, type Queryable } from '../../../db/client.ts'
+import { timeOfDay } from '../../../db/clock.ts'
 import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import type { Caller } from '../../../db/queries/sessions.ts'
 import {
@@ -7,20 +8,22 @@ import {
   listDeliveries,
   redeliver,
 } from '../../../db/queries/webhook-deliveries.ts'
-import { orderDelivery } from '../../../db/queries/webhook-events.ts'
+import { insertTest, orderDelivery } from '../../../db/queries/webhook-events.ts'
 import {
+  beginTest,
   deleteWebhook,
   findWebhook,
   insertWebhook,
   listWebhooks,
   rotateSecret,
+  TEST_EVERY_S,
   updateWebhook,
   WEBHOOK_SORTS,
 } from '../../../db/queries/webhooks.ts'
-import type { WebhookEvent } from '../../../db/schema/webhooks.ts'
+import { type DeliveredEvent, TEST_EVENT, type WebhookEvent } from '../../../db/schema/webhooks.ts'
 import { audited, record } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { conflict, forbidden, found } from '../../http/errors.ts'
+import { conflict, forbidden, found, RequestError } from '../../http/errors.ts'
 import { listed, readPageRequest } from '../../http/lists.ts'
 import { scopeOf } from '../../http/permissions.ts'
 import { reauthorize } from '../../http/reauthorize.ts'
@@ -99,16 +102,36 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
       return listDeliveries(tx, _id, { status: query.status }, page)
     })
     const access = dataAccess(caller, 'view/data')
-    const rows = deliveries.rows.map(row => operations.presentDelivery(row, access, seesCrossings(caller)))
+    const rows = deliveries.rows.map(row =>
+      operations.presentDelivery(row, access, event => seesAll(caller, event)),
+    )
     return listed({ ...deliveries, rows }, query)
+  })
+
+  app.post('/webhook/:id/test', operations.testWebhook, async ({ caller, params: { id } }, reply) => {
+    const { organizationId } = caller
+    const delivery = await db.tenant(organizationId, async tx => {
+      await getActive(tx, id)
+      if (!(await beginTest(tx, id)))
+        throw new RequestError('rate-limited', 'This webhook was tested a moment ago.', {}, TEST_EVERY_S)
+      const payload = { test: true, webhookId: id, sentAt: new Date(timeOfDay()).toISOString() }
+      const deliveryId = await insertTest(tx, organizationId, id, JSON.stringify(payload))
+      await orderDelivery(tx, organizationId, id)
+      await record(tx, caller, { action: 'test', resource: 'webhook', resourceId: id })
+      return found('webhook delivery', await findDelivery(tx, deliveryId))
+    })
+    reply.code(202)
+    return ok(
+      operations.presentDelivery(delivery, dataAccess(caller, 'view/data'), event => seesAll(caller, event)),
+      'Test sent',
+    )
   })
 
   app.post('/webhook-delivery/:id/redeliver', operations.redeliver, async ({ caller, params }, reply) => {
     const { organizationId } = caller
     const delivery = await db.tenant(organizationId, async tx => {
       const { webhookId } = found('webhook delivery', await findDelivery(tx, params.id))
-      const { status } = await getWebhook(tx, webhookId)
-      if (status === 'disabled') throw conflict('The webhook is disabled. Make it active first.')
+      await getActive(tx, webhookId)
       await redeliver(tx, params.id)
       await orderDelivery(tx, organizationId, webhookId)
       await record(tx, caller, { action: 'redeliver', resource: 'webhook', resourceId: webhookId })
@@ -116,7 +139,7 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
     })
     reply.code(202)
     return ok(
-      operations.presentDelivery(delivery, dataAccess(caller, 'view/data'), seesCrossings(caller)),
+      operations.presentDelivery(delivery, dataAccess(caller, 'view/data'), event => seesAll(caller, event)),
       'Sent again',
     )
   })
@@ -125,19 +148,35 @@ export function webhookRoutes(app: App, { db, config }: Services): void {
 const getWebhook = async (tx: Queryable, webhookId: string) =>
   found('webhook', await findWebhook(tx, webhookId))
 
+/** Throws 409 if the webhook is disabled: it sends nothing. */
+async function getActive(tx: Queryable, webhookId: string): Promise<void> {
+  const { status } = await getWebhook(tx, webhookId)
+  if (status === 'disabled') throw conflict('The webhook is disabled. Make it active first.')
+}
+
 /** Throws 403 unless the role may see every field of every record and all crossings, because a webhook gets all of them. */
 function checkSeesAll(caller: Caller, events: readonly WebhookEvent[]): void {
   if (!dataAccess(caller, 'view/data').seesEverything)
     throw forbidden(
       'A webhook is sent every field of every record. Your role lacks view/data on every data type and field.',
     )
-  if (events.some(event => event.startsWith('geofence-')) && !seesCrossings(caller))
+  if (events.some(event => event.startsWith('geofence-') && !seesAll(caller, event)))
     throw forbidden(
       'A webhook is sent what everybody crosses. Your role lacks view/geofence, view/location of all, or some hubs.',
     )
+  if (events.some(event => event === 'command-finished' && !seesAll(caller, event)))
+    throw forbidden(
+      'A webhook is sent the commands of every device. Your role lacks view/command, or some hubs.',
+    )
 }
 
-const seesCrossings = ({ permissionDetails, hubIds }: Caller): boolean =>
-  hubIds === ALL_HUBS &&
-  scopeOf(permissionDetails, 'view/geofence') !== null &&
-  scopeOf(permissionDetails, 'view/location') === 'all'
+/** Whether the caller may see every crossing, every command, or tests. */
+function seesAll({ permissionDetails, hubIds }: Caller, event: DeliveredEvent): boolean {
+  if (event === TEST_EVENT) return true
+  if (hubIds !== ALL_HUBS) return false
+  if (event === 'command-finished') return scopeOf(permissionDetails, 'view/command') !== null
+  return (
+    scopeOf(permissionDetails, 'view/geofence') !== null &&
+    scopeOf(permissionDetails, 'view/location') === 'all'
+  )
+}

@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { DELIVERY_SORTS, type Delivery } from '../../../db/queries/webhook-deliveries.ts'
-import { WEBHOOK_SORTS } from '../../../db/queries/webhooks.ts'
-import { DELIVERY_STATUSES, WEBHOOK_EVENTS, WEBHOOK_STATUSES } from '../../../db/schema/webhooks.ts'
+import { TEST_EVERY_S, WEBHOOK_SORTS } from '../../../db/queries/webhooks.ts'
+import {
+  DELIVERED_EVENTS,
+  DELIVERY_STATUSES,
+  WEBHOOK_EVENTS,
+  WEBHOOK_STATUSES,
+} from '../../../db/schema/webhooks.ts'
 import { deleted, failures, id, list, pathId, success, text } from '../../http/envelope.ts'
 import { listQuery } from '../../http/lists.ts'
 import { nameSchemas, operation } from '../../http/operation.ts'
@@ -35,14 +40,14 @@ const webhook = z.object({
 })
 
 const webhookWithSecret = webhook.extend({
-  secret: text('whsec_…').describe('Signs the deliveries; shown once'),
+  secret: text('whsec_…').describe('Signs the deliveries. Shown once'),
 })
 
 const delivery = z.object({
   _id: id,
   webhookId: id,
   messageId: z.string().describe('The value of the header webhook-id'),
-  event: z.enum(WEBHOOK_EVENTS),
+  event: z.enum(DELIVERED_EVENTS).describe('`webhook-test` is a test, which is tried once'),
   status: z.enum(DELIVERY_STATUSES),
   attempts: z.array(
     z.object({
@@ -59,13 +64,17 @@ const delivery = z.object({
 })
 
 /**
- * A delivery as the caller sees it. An answer may repeat the request, so it is hidden if a field is hidden. Crossings
- * are only shown to callers who may see all of them.
+ * A delivery as the caller sees it. An answer may repeat the request, so it is hidden if a field is hidden. Crossings and
+ * commands are only shown to callers who may see all of them.
  */
-export function presentDelivery(found: Delivery, access: DataAccess, seesCrossings: boolean) {
+export function presentDelivery(
+  found: Delivery,
+  access: DataAccess,
+  seesAll: (event: Delivery['event']) => boolean,
+) {
   const { dataTypeId, attempts, ...rest } = found
   const sent = JSON.parse(found.payload) as { [key: string]: unknown }
-  const payload = dataTypeId ? access.visible(dataTypeId, sent) : seesCrossings ? sent : {}
+  const payload = dataTypeId ? access.visible(dataTypeId, sent) : seesAll(found.event) ? sent : {}
   const hidden = access.restrictsAnything || Object.keys(payload).length < Object.keys(sent).length
   return {
     ...rest,
@@ -113,15 +122,18 @@ export const getWebhook = operation({
   response: { 200: success(webhook) },
 })
 
-export const createWebhook = operation({
-  access: 'create/webhook',
-  tags,
-  summary: 'Create a webhook',
-  description: `Its \`secret\` is shown once. A delivery to a private, loopback or link-local address fails. A webhook
+export const createWebhook = operation(
+  {
+    access: 'create/webhook',
+    tags,
+    summary: 'Create a webhook',
+    description: `Its \`secret\` is shown once. A delivery to a private, loopback or link-local address fails. A webhook
 is sent every field of every record, so this needs an unrestricted \`view/data\` beside \`create/webhook\`.`,
-  body: newWebhook,
-  response: { 201: success(webhookWithSecret) },
-})
+    body: newWebhook,
+    response: { 201: success(webhookWithSecret) },
+  },
+  { answersSecret: true },
+)
 
 export const replaceWebhook = operation({
   access: 'update/webhook',
@@ -143,14 +155,17 @@ export const deleteWebhook = operation({
   response: { 200: deleted },
 })
 
-export const rotateSecret = operation({
-  access: 'update/webhook',
-  tags,
-  summary: 'Rotate the secret of a webhook',
-  description: 'The previous one also signs for 24 hours, so that a receiver can change over.',
-  params,
-  response: { 200: success(webhookWithSecret) },
-})
+export const rotateSecret = operation(
+  {
+    access: 'update/webhook',
+    tags,
+    summary: 'Rotate the secret of a webhook',
+    description: 'The previous one also signs for 24 hours, so that a receiver can change over.',
+    params,
+    response: { 200: success(webhookWithSecret) },
+  },
+  { answersSecret: true },
+)
 
 export const listDeliveries = operation({
   access: 'view/webhook',
@@ -163,6 +178,16 @@ payload, and then the answers of the receiver too, since they may repeat them.`,
     status: z.enum(DELIVERY_STATUSES).optional(),
   }),
   response: { 200: list(delivery) },
+})
+
+export const testWebhook = operation({
+  access: 'update/webhook',
+  tags,
+  summary: 'Send a test to a webhook',
+  description: `A signed message of the event \`webhook-test\` with a \`webhook-id\` of its own, whichever events the webhook subscribes
+to. There is one attempt; it stands among the deliveries. 409 for a disabled webhook, and 429 for the next ${TEST_EVERY_S} seconds.`,
+  params,
+  response: { 202: success(delivery), ...failures(409, 429) },
 })
 
 export const redeliver = operation({

@@ -129,7 +129,8 @@ async function readStyles(parts: Parts, name: string): Promise<NumberFormat[]> {
   let inCells = false
   await readWhole(await parts.read(name), 'The list of styles', SPREADSHEET, {
     open(element, { numFmtId, formatCode }) {
-      if (element === 'numFmt') codes.set(Number(numFmtId), readFormat(formatCode ?? ''))
+      if (element === 'numFmt' && codes.size < MAX_STYLES)
+        codes.set(Number(numFmtId), readFormat(formatCode ?? ''))
       else if (element === 'cellXfs') inCells = true
       else if (element === 'xf' && inCells && formats.length < MAX_STYLES) {
         const id = Number(numFmtId ?? 0)

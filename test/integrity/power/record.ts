@@ -223,6 +223,7 @@ async function sendPoints(asking: Asking, token: string, deviceId: string, seed:
       ? [{ what: `${points.length} points of ${deviceId}`, holds: areThere(deviceId, points) }]
       : [],
   )
+  await pause(20)
 }
 
 async function publishPoints(asking: Asking, device: TestDevice, count: number): Promise<void> {

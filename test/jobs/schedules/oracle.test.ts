@@ -55,7 +55,7 @@ describe('A time zone', () => {
     for (const name of Intl.supportedValuesOf('timeZone')) {
       const [ours, theirs] = [findTimeZone(name), wallClock(name)]
       const wrong: string[] = []
-      for (let at = Date.UTC(2000, 0, 2); at < Date.UTC(2040, 0, 1); at += 97 * DAY + 5 * HOUR)
+      for (let at = Date.UTC(2000, 0, 2); at < Date.UTC(2040, 0, 1); at += 193 * DAY + 5 * HOUR)
         if (ours.toLocal(at) !== theirs(at)) wrong.push(new Date(at).toISOString())
       expect(wrong, name).toEqual([])
     }
@@ -209,7 +209,7 @@ describe('Random RRULEs', () => {
     const found: number[] = []
     const rule = new RRuleTemporal({
       rruleString: `DTSTART;TZID=${timezone}:${stamp(at, timezone)}\nRRULE:${text}`,
-      maxIterations: 3_000,
+      maxIterations: 1_000,
     })
     try {
       rule.all(date => {

@@ -114,23 +114,25 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     })
   })
 
-  it('make those that were missed, the last thousand, and count the rest', async () => {
-    const startTime = ago(0.5)
-    const id = await addSchedule(db, planning, { startTime })
-    // As if nobody had looked for 1,500 hours.
-    await db.system.query(
-      `UPDATE schedules SET start_time = start_time - interval '1500 hours', next_run_at = next_run_at - interval '1500 hours'
+  // The embedded database does the same, but more slowly.
+  if (which === 'postgres')
+    it('make those that were missed, the last thousand, and count the rest', async () => {
+      const startTime = ago(0.5)
+      const id = await addSchedule(db, planning, { startTime })
+      // As if nobody had looked for 1,500 hours.
+      await db.system.query(
+        `UPDATE schedules SET start_time = start_time - interval '1500 hours', next_run_at = next_run_at - interval '1500 hours'
        WHERE id = $1`,
-      [id],
-    )
-    expect(await runAll()).toBe(1000)
-    expect(await read(id)).toMatchObject({
-      skipped: 501,
-      lastRunAt: startTime,
-      nextRunAt: new Date(startTime.getTime() + HOUR),
+        [id],
+      )
+      expect(await runAll()).toBe(1000)
+      expect(await read(id)).toMatchObject({
+        skipped: 501,
+        lastRunAt: startTime,
+        nextRunAt: new Date(startTime.getTime() + HOUR),
+      })
+      expect((await made(id))[0]).toBe(startTime.getTime() - 999 * HOUR)
     })
-    expect((await made(id))[0]).toBe(startTime.getTime() - 999 * HOUR)
-  })
 
   it('make nothing twice that is there', async () => {
     const startTime = ago(5.5)
@@ -175,11 +177,11 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
 
   it('of one organization do not keep those of another waiting', async () => {
     const few = await addPlanning(db)
-    const many = await Promise.all([1, 2, 3].map(() => addSchedule(db, planning, { startTime: ago(900.5) })))
+    const many = await Promise.all([1, 2, 3].map(() => addSchedule(db, planning, { startTime: ago(150.5) })))
     const id = await addSchedule(db, few, { startTime: ago(0.5) })
     const stop = new AbortController()
     const running = scheduleJob(db, scheduler, fail).run({ signal: stop.signal } as never)
-    await until('all are made', async () => (await made(many[2] as string)).length === 901, 60_000)
+    await until('all are made', async () => (await made(many[2] as string)).length === 151)
     stop.abort(new Error('enough'))
     await expect(running).rejects.toThrow()
     expect(await made(id)).toHaveLength(1)

@@ -4,7 +4,9 @@ import { type ComponentProps, useCallback, useEffect, useRef, useState } from 'r
 import { useLive } from '../../../live/live.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton } from '../../../parts/parts.tsx'
-import { useFormat, useTexts } from '../../../texts/texts.tsx'
+import { fenceEditorTexts as de } from '../../../texts/de/fence-editor.ts'
+import { fenceEditorTexts as en } from '../../../texts/en/fence-editor.ts'
+import { useFormat, useOwnTexts, useTexts } from '../../../texts/texts.tsx'
 import { createTest, type Filters } from '../filters.ts'
 import { areaOfRing } from './address-area.ts'
 import { openDrawing } from './drawing.ts'
@@ -16,6 +18,8 @@ interface Props {
   onCancel: () => void
 }
 
+const TEXTS = { en, de }
+
 /** The step of the map's own arrow keys. */
 const STEP_PX = 100
 /** Degrees. A whole turn means everywhere; slightly more would wrap around. */
@@ -23,7 +27,8 @@ const WORLD = 359.999
 
 /** Draws an area whose subjects the list shows. Without a mouse, the current view is selected. */
 export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
-  const { fences: t, form } = useTexts()
+  const { form } = useTexts()
+  const own = useOwnTexts(TEXTS)
   const format = useFormat()
   const { fleet } = useLive()
   const frame = useRef<HTMLDivElement>(null)
@@ -61,7 +66,7 @@ export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
       <div className="view-frame" ref={frame} aria-hidden="true" />
       <div className="map-note draw-note">
         <p id="draw-area">
-          {t.drawArea} <span className="by-keys">{t.drawByKeys}</span>
+          {own.drawArea} <span className="by-keys">{own.drawByKeys}</span>
         </p>
         <div className="row-of-buttons">
           <ActionButton
@@ -71,11 +76,11 @@ export default function AreaDrawing({ map, filters, onDone, onCancel }: Props) {
             onKeyDown={onKeyDown}
             onPress={() => onDone(areaOfRing(readFrame()))}
           >
-            {t.takeView}
+            {own.takeView}
           </ActionButton>
           <ActionButton onPress={onCancel}>{form.cancel}</ActionButton>
           <p className="hint" role="status">
-            {t.inView(format.count(inView))}
+            {own.inView(format.count(inView))}
           </p>
         </div>
       </div>

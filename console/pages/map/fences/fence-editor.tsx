@@ -9,7 +9,9 @@ import { findCrossing, type Shape } from '../../../map/areas.ts'
 import { ChooseRecord } from '../../../parts/choose-record.tsx'
 import { useEscape, useReturnFocus } from '../../../parts/focus.ts'
 import { ActionButton, Field, FieldErrorText, IconButton } from '../../../parts/parts.tsx'
-import { useFormat, useTexts } from '../../../texts/texts.tsx'
+import { fenceEditorTexts as de } from '../../../texts/de/fence-editor.ts'
+import { fenceEditorTexts as en, type FenceEditorTexts } from '../../../texts/en/fence-editor.ts'
+import { useFormat, useOwnTexts, useTexts } from '../../../texts/texts.tsx'
 import { useRecordDraft } from '../../records/record-draft.ts'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
 import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
@@ -18,6 +20,8 @@ import { HistoryButtons, useHistory } from './history.tsx'
 import { useNamedLine } from './named-line.ts'
 import { useDrawing } from './use-drawing.ts'
 import { circleInView } from './view.ts'
+
+const TEXTS = { en, de }
 
 interface Props {
   /** Null for a new one. */
@@ -43,6 +47,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   const { may } = useWorkspace()
   const queries = useQueryClient()
   const t = texts.fences
+  const own = useOwnTexts(TEXTS)
   const draft = useRecordDraft(fence, valuesOf, readFence)
   const { values, set, field } = draft
   const { shape } = values
@@ -91,7 +96,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
       throw error
     })
   const store = async () => {
-    const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, t.badCorner) }
+    const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, own.badCorner) }
     // The server treats a geofence with a new shape as a new geofence. An unchanged shape is not sent.
     const request = fence
       ? api.PATCH('/api/v3/geofence/{id}', { ...path(fence._id), body: draft.changesOf(body) })
@@ -156,12 +161,12 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
           />
         </div>
         <p className="hint" role="status">
-          {crossing && <span className="bad">{t.crosses(crossing[0] + 1, crossing[1] + 1)} </span>}
-          {isFewest ? t.fewest : isStale ? t.stale : sayHow(t, shape)}
+          {crossing && <span className="bad">{own.crosses(crossing[0] + 1, crossing[1] + 1)} </span>}
+          {isFewest ? own.fewest : isStale ? own.stale : sayHow(own, shape)}
         </p>
         {shape.kind === 'circle' ? (
           <div className="circle-fields">
-            {map && <ActionButton onPress={() => begin(map)}>{t.middleOfMap}</ActionButton>}
+            {map && <ActionButton onPress={() => begin(map)}>{own.middleOfMap}</ActionButton>}
             <Fragment key={filled}>
               <Field
                 label={texts.kinds.hubs.lat}
@@ -180,14 +185,14 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
                 isRequired
               />
               <Field
-                label={t.radius}
+                label={own.radius}
                 name="shape.radius"
                 inputMode="decimal"
                 value={shape.radius}
                 onChange={radius => type({ radius })}
                 hint={
                   format.units === 'imperial' && drawn?.type === 'circle'
-                    ? t.about(format.distance(drawn.radius))
+                    ? own.about(format.distance(drawn.radius))
                     : undefined
                 }
                 isRequired
@@ -203,10 +208,10 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             onChange={corners => type({ corners })}
             isRequired
           >
-            <Label>{t.corners}</Label>
+            <Label>{own.corners}</Label>
             <TextArea rows={5} spellCheck="false" onFocus={named.onFocus} />
             <Text slot="description" className="hint">
-              {t.cornersHint}
+              {own.cornersHint}
             </Text>
             <FieldErrorText />
           </TextField>
@@ -216,8 +221,8 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
   )
 }
 
-function sayHow(t: ReturnType<typeof useTexts>['fences'], shape: ShapeDraft): string {
+function sayHow(own: FenceEditorTexts, shape: ShapeDraft): string {
   const isCircle = shape.kind === 'circle'
-  if (shapeOf(shape)) return isCircle ? t.adjustCircle : t.adjustPolygon
-  return isCircle ? t.drawCircle : t.drawPolygon
+  if (shapeOf(shape)) return isCircle ? own.adjustCircle : own.adjustPolygon
+  return isCircle ? own.drawCircle : own.drawPolygon
 }

@@ -12,6 +12,7 @@ import { ActionButton, IconButton, Trouble } from '../../../parts/parts.tsx'
 import { useShapeText } from '../../../shell/fence-hints.ts'
 import { useFormat, useTexts } from '../../../texts/texts.tsx'
 import { urls } from '../../../urls.ts'
+import { usePlaces } from '../../places.ts'
 import { useHubs } from '../subject-queries.ts'
 import { type Fence, useFenceEvents } from './fence-queries.ts'
 
@@ -99,6 +100,7 @@ function Events({ fence }: { fence: Fence }) {
     [events],
   )
   const names = useNames(crossed)
+  const placeOf = usePlaces(events ?? [])
   const nameOf = (id: string) => names[crossed.findIndex(one => one.id === id)] ?? t.somebody
   return (
     <section className="today">
@@ -107,7 +109,7 @@ function Events({ fence }: { fence: Fence }) {
       {events?.length === 0 && <p className="hint">{t.noEvents}</p>}
       {events && events.length > 0 && (
         <ul className="crossings" aria-label={t.events}>
-          {events.map(({ _id, subjectId, subjectType, event, at, retracted }) => {
+          {events.map(({ _id, subjectId, subjectType, event, at, lat, lng, retracted }) => {
             const name = nameOf(subjectId)
             return (
               <li key={_id} className={retracted ? 'retracted' : undefined}>
@@ -115,7 +117,9 @@ function Events({ fence }: { fence: Fence }) {
                 <span className="crossing-what">
                   {retracted ? t.retracted(t[event](name)) : t[event](name)}
                   <span className="hint">
-                    {format.ago(Date.parse(at), now)} · {format.dateTime(at)}
+                    {[format.ago(Date.parse(at), now), format.dateTime(at), placeOf({ lat, lng })?.name]
+                      .filter(Boolean)
+                      .join(' · ')}
                   </span>
                 </span>
                 <Link

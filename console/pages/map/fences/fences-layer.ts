@@ -17,20 +17,23 @@ interface Named {
 
 interface Shown {
   fences: readonly Named[]
+  /** Those whose name a hub shows. */
+  unnamed: ReadonlySet<string>
   selected: string | null
   /** The drawn area filter. */
   area: Shape | null
 }
 
 /** Draws geofences below everything that moves, each with its name where there is room. */
-export function showFences(map: MapLibre, { fences, selected, area }: Shown): () => void {
+export function showFences(map: MapLibre, { fences, unnamed, selected, area }: Shown): () => void {
   const describe = (): FeatureCollection => ({
     type: 'FeatureCollection',
     features: [
       ...fences.flatMap(({ _id, name, shape }) => {
         const properties = { id: _id, name, kind: _id === selected ? 'selected' : 'fence' }
         const ring = ringOf(shape)
-        return [toFeature(ring, properties), toLabel(ring, properties)]
+        const isNamed = _id === selected || !unnamed.has(_id)
+        return [toFeature(ring, properties), ...(isNamed ? [toLabel(ring, properties)] : [])]
       }),
       ...(area ? [toFeature(ringOf(area), { id: '', name: '', kind: 'area' })] : []),
     ],
@@ -71,7 +74,7 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
         layout: name as never,
       },
       {
-        // The last symbols are placed first: the others make room.
+        // MapLibre places the symbols of the last layer first, so other names make room for the selected fence's name.
         id: 'fence-name-selected',
         type: 'symbol',
         source: 'fences',
@@ -86,7 +89,7 @@ export function showFences(map: MapLibre, { fences, selected, area }: Shown): ()
 
 /** Removes them from the map. */
 export function hideFences(map: MapLibre): void {
-  showFences(map, { fences: [], selected: null, area: null })()
+  showFences(map, { fences: [], unnamed: new Set(), selected: null, area: null })()
 }
 
 const toFeature = (ring: [number, number][], properties: Record<string, string>): Feature => ({

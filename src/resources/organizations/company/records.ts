@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { acrossOrganizations, type Queryable } from '../../../../db/client.ts'
 import { insertAccount, setRoot } from '../../../../db/queries/accounts.ts'
 import { insertRecords, newRecords } from '../../../../db/queries/data.ts'
@@ -104,11 +104,14 @@ async function createDrivers(
 ): Promise<string[]> {
   const roleId = await findFieldRole(tx)
   if (!roleId) throw new Error('There is no default role Field user')
+  // An address belongs to one account of the whole server, so each company has a domain of its own.
+  const domain = `bay-${randomInt(36 ** 5)
+    .toString(36)
+    .padStart(5, '0')}.example`
   const ids: string[] = []
   for (const [index, hubId] of hubs.entries()) {
     const name = DRIVERS[index % DRIVERS.length] as string
-    // An address belongs to one account of the whole server.
-    const email = `${name.toLowerCase().replace(' ', '.')}.${organizationId}@drivers.example`
+    const email = `${name.toLowerCase().replace(' ', '.')}@${domain}`
     const accountId = await acrossOrganizations(tx, async () => {
       const id = await insertAccount(tx, { email, passwordHash: null, registeredIn: organizationId })
       await setRoot(tx, id, root)

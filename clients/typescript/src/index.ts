@@ -1,0 +1,6 @@
+export { type AddedPoint, type BulkOptions, type BulkReport, BulkSender } from './bulk.ts'
+export { FieldlineError } from './error.ts'
+export { Fieldline, type FieldlineOptions } from './fieldline.ts'
+export type { components, paths } from './interface.ts'
+export type { LiveOptions } from './live.ts'
+export type { LiveMessage, LivePosition, Topic } from './messages.ts'

@@ -1,0 +1,3 @@
+import type { OpenSocket } from './socket.ts'
+
+export const openSocket: OpenSocket = (url, protocols) => new WebSocket(url, protocols)

@@ -1,0 +1,63 @@
+import type { PeopleTexts } from '../en/people.ts'
+
+/** The texts of users, invitations and the own account, which are loaded with their pages. */
+export const peopleTexts: PeopleTexts = {
+  email: 'E-Mail',
+  role: 'Rolle',
+  hubs: 'Hubs',
+  hubsHint: 'Owner und Admin arbeiten in allen Hubs, was auch immer hier gewählt ist.',
+  everyHub: 'Alle Hubs',
+  status: 'Status',
+  statuses: { active: 'Aktiv', invited: 'Eingeladen', suspended: 'Gesperrt' },
+  lastActive: 'Zuletzt aktiv',
+  anyStatus: 'Jeder Status',
+  anyRole: 'Alle Rollen',
+  self: 'Das sind Sie. Passwort und Sitzungen stehen in Ihrem Konto.',
+  toAccount: 'Ihr Konto',
+  history: 'Änderungen durch diese Person',
+  suspend: 'Sperren',
+  suspendAsk: name => `${name} sperren? Die Person wird sofort überall abgemeldet. Gelöscht wird nichts.`,
+  activate: 'Entsperren',
+  remove: name =>
+    `${name} aus dieser Organisation löschen? Offene Aufgaben verlieren die Zuweisung. Der Verlauf bleibt erhalten, ebenso das Konto in anderen Organisationen.`,
+  renew: 'Neuer Einladungslink',
+  renewAsk: name => `Neuen Link für ${name} erstellen? Der bisherige gilt dann nicht mehr.`,
+  reset: 'Passwort zurücksetzen',
+  resetTitle: name => `Neues Passwort für ${name}`,
+  resetLead:
+    'Bitte selbst weitergeben. Es ersetzt das Passwort in allen Organisationen dieser Person und meldet sie überall ab. Möglich nur bei Personen, deren Konto in dieser Organisation entstanden ist.',
+  resetDone: name => `${name} meldet sich jetzt mit dem neuen Passwort an.`,
+  newPassword: 'Neues Passwort',
+  passwordHint: 'Mindestens 10 Zeichen.',
+  invited: name => `Einladung für ${name}`,
+  invitedLead: 'Diesen Link weitergeben: Wer ihn hat, kann an Stelle dieser Person beitreten.',
+  link: 'Einladungslink',
+  validUntil: time => `Er gilt einmal, bis ${time}.`,
+  renewMail: 'E-Mail wiederholen',
+  renewMailAsk: name => `${name} einen neuen Link schicken? Der bisherige gilt dann nicht mehr.`,
+  mailed: email =>
+    `Eine E-Mail mit dem Link ist unterwegs an ${email}. Ob sie ankommt, steht bei dieser Person.`,
+  mail: 'Einladung',
+  mails: {
+    waiting: 'Die E-Mail ist unterwegs.',
+    sent: 'Die E-Mail ist übergeben.',
+    refused: 'Der Mailserver lehnt diese Adresse ab. Benutzer löschen und mit der richtigen einladen.',
+    failed: 'Die E-Mail ließ sich einen Tag lang nicht übergeben.',
+    open: 'Den Link bitte selbst weitergeben.',
+  },
+  accept: {
+    title: 'Einer Organisation beitreten',
+    to: (organization, role) => `Sie sind in die Organisation ${organization} eingeladen, als ${role}.`,
+    known: 'Sie haben bereits ein Konto. Treten Sie mit dessen Passwort bei.',
+    fresh: 'Ein Passwort wählen, und schon sind Sie dabei.',
+    either: 'Das Passwort Ihres Kontos, falls Sie hier eines haben. Sonst ein neues wählen.',
+    submit: 'Beitreten',
+    submitting: 'Tritt bei …',
+    wrong: 'Das ist nicht das Passwort Ihres Kontos.',
+    gone: 'Diese Einladung gilt nicht mehr',
+    goneLead:
+      'Sie wurde benutzt, durch eine neuere ersetzt oder ist abgelaufen. Bitte um einen neuen Link bitten.',
+    toSignIn: 'Anmelden',
+    signedIn: email => `In diesem Browser ist ${email} angemeldet. Der Beitritt ersetzt diese Sitzung.`,
+  },
+}

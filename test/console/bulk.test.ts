@@ -1,0 +1,80 @@
+import { beforeAll, expect, it } from 'vitest'
+import { createDevice } from '../support/client.ts'
+import { addHub } from '../support/people.ts'
+import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
+import { findBarriersInThemes, useBrowser } from './browser.ts'
+
+const { server, owner } = useOrganization()
+const screens = useBrowser({ map: 'none' })
+let north = ''
+let south = ''
+const ids: string[] = []
+
+beforeAll(async () => {
+  north = await addHub(owner, 'North')
+  south = await addHub(owner, 'South')
+  for (let n = 1; n <= 4; n++) {
+    const { id } = await createDevice(owner, `Tracker ${n}`)
+    ids.push(id)
+    await owner.patch(`/device/${id}`, { hubId: n === 4 ? south : north })
+  }
+})
+
+const hubsOf = async () => {
+  const { data } = (await owner.get('/devices?sort=name')).body
+  return data.map(({ hubId }: { hubId: string | null }) => hubId)
+}
+
+it('several records are chosen by keyboard and mouse, and move to a hub with one undo', async () => {
+  const page = await screens.open(`${server.url}/devices`, { as: owner })
+  const row = (n: number) => page.getByRole('row', { name: new RegExp(`Tracker ${n}`) })
+  await row(1).focus()
+  await page.keyboard.press('Space')
+  await page.keyboard.press('Shift+ArrowDown')
+  const bar = page.getByRole('region', { name: 'The chosen ones' })
+  await bar.getByText('2 chosen').waitFor()
+  await row(4).getByRole('checkbox', { name: 'Choose Tracker 4' }).click()
+  await bar.getByText('3 chosen').waitFor()
+  expect(new URL(page.url()).pathname).toBe('/devices')
+  expect(await findBarriersInThemes(page)).toEqual([])
+  await bar.getByRole('button', { name: 'Change hub' }).click()
+  await page.getByRole('option', { name: 'South' }).click()
+  await page.getByText('3 moved to South.').waitFor()
+  expect(await hubsOf()).toEqual([south, south, north, south])
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await until(
+    'all are where they were',
+    async () => JSON.stringify(await hubsOf()) === JSON.stringify([north, north, north, south]),
+  )
+})
+
+it('filters stand in the address, and survive a reload', async () => {
+  const page = await screens.open(`${server.url}/devices`, { as: owner })
+  await page.getByRole('main').getByRole('button', { name: 'Hub' }).click()
+  await page.getByRole('option', { name: 'South' }).click()
+  await page.getByRole('row', { name: /Tracker 1/ }).waitFor({ state: 'detached' })
+  await page.getByRole('row', { name: /Tracker 4/ }).waitFor()
+  expect(new URL(page.url()).searchParams.get('hubId')).toBe(south)
+  await page.reload()
+  await page.getByRole('row', { name: /Tracker 4/ }).waitFor()
+  expect(await page.getByRole('row', { name: /Tracker 1/ }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Reset filters' }).click()
+  await page.getByRole('row', { name: /Tracker 1/ }).waitFor()
+})
+
+it('all are deleted after one question, and what stays is said and still chosen', async () => {
+  const hub = await addHub(owner, 'Empty')
+  const page = await screens.open(`${server.url}/hubs`, { as: owner, mayFail: /409/ })
+  await page.getByRole('checkbox', { name: 'Choose Empty' }).check()
+  await page.getByRole('checkbox', { name: 'Choose South' }).check()
+  const bar = page.getByRole('region', { name: 'The chosen ones' })
+  await bar.getByRole('button', { name: 'Delete' }).click()
+  await bar.getByText(/^Delete these 2: .*This can’t be undone/).waitFor()
+  await bar.getByRole('alert').getByRole('button', { name: 'Delete' }).click()
+  await until('the empty one is gone', async () => (await owner.get(`/hub/${hub}`)).status === 404)
+  if ((await owner.get(`/hub/${south}`)).status === 200) {
+    await bar.getByText(/1 could not be changed, and is still chosen/).waitFor()
+    await bar.getByText('1 chosen').waitFor()
+  }
+})

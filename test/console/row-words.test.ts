@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { createClient, createDevice, signIn } from '../support/client.ts'
+import { useServer } from '../support/own-server.ts'
+import { addOrganization, addPerson } from '../support/people.ts'
+import { TOOLANGI } from '../support/remote-archive.ts'
+import { useBrowser } from './browser.ts'
+
+const IN_THE_VILLAGE = { lat: -37.5384, lng: 145.4712 }
+
+describe('The rows beside the map', () => {
+  const { server } = useServer({ BASEMAP: TOOLANGI })
+  const screens = useBrowser({ map: 'none' })
+
+  it('say in words what somebody does, who drives and in which street, and ask for the visible rows alone', async () => {
+    const { client: owner, hubIds } = await addOrganization(server, await signIn(server))
+    const person = await addPerson(server, owner, { hubId: hubIds })
+    const devices: string[] = []
+    // The first ones come last: a minute after its fix a bus is no longer moving.
+    for (let index = 79; index >= 0; index--) {
+      const { id, key } = await createDevice(owner, `Bus ${String(index).padStart(2, '0')}`)
+      devices[index] = id
+      const points = [{ ...IN_THE_VILLAGE, speed: 10, timestamp: new Date().toISOString() }]
+      const sent = await createClient(server, key).post('/location-history/bulk', { points })
+      expect(sent.status).toBe(200)
+    }
+    const vehicle = { name: 'Bus 00', hubId: hubIds[0], deviceId: devices[0], driverId: person.userId }
+    expect((await owner.post('/vehicle', vehicle)).status).toBe(201)
+
+    const page = await screens.open('about:blank', { as: owner })
+    const asked: number[] = []
+    page.on('request', request => {
+      if (request.url().endsWith('/api/v3/places')) asked.push(request.postDataJSON().points.length)
+    })
+    await page.goto(server.url)
+    await page
+      .getByRole('option', { name: /Bus 00\s*Moving · 36 km\/h\s*Person · C\. J\. Dennis Road/ })
+      .waitFor()
+    await page.getByRole('option', { name: /Bus 03\s*Moving · 36 km\/h\s*C\. J\. Dennis Road/ }).waitFor()
+    // All of them are in one cell.
+    expect(Math.max(...asked)).toBe(1)
+    const drivers = page.waitForRequest(request => /\/devices\?.*_id=/.test(request.url()))
+    await page.getByRole('listbox').press('End')
+    const ids = new URL((await drivers).url()).searchParams.get('_id')?.split(',') ?? []
+    expect(ids.length).toBeLessThanOrEqual(60)
+    expect(ids).toContain(devices.at(-1))
+  })
+})
