@@ -6,6 +6,7 @@ import { openTestDatabase, usualKind } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { addHub, addPerson, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { letBeSilent } from '../support/silent-device.ts'
 import { until } from '../support/wait.ts'
 
 const HOUR_MS = 3_600_000
@@ -53,14 +54,7 @@ describe.runIf(usualKind() === 'postgres')('Why a device is not on the map says 
     expect((await owner.get(`${path}/activity`)).body.data).toMatchObject([{ battery: 3 }])
     expect((await client.get(`${path}/activity`)).status).toBe(403)
 
-    const written = 'SELECT FROM devices WHERE id = $1 AND last_seen_at IS NOT NULL'
-    await until('it is written', async () => (await db.system.query(written, [device.id])).length === 1)
-    await db.system.query(
-      `WITH d AS (UPDATE devices SET last_seen_at = last_seen_at - interval '2 h' WHERE id = $1 RETURNING id)
-       UPDATE newest_fixes SET received_at = received_at - interval '2 h', recorded_at = recorded_at - interval '2 h'
-       WHERE subject_key = (SELECT key FROM subjects WHERE id = (SELECT id FROM d))`,
-      [device.id],
-    )
+    await letBeSilent(db, device.id, async () => (await find(owner, 'battery-empty')) !== undefined)
     expect(await find(owner, 'battery-empty')).toMatchObject({ detail: '3 %' })
     expect(await find(client, 'battery-empty')).toMatchObject({ detail: null })
   })

@@ -11,6 +11,7 @@ import { openTestDatabase, usualKind } from '../support/database.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { addHub, addPerson, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { letBeSilent } from '../support/silent-device.ts'
 import { until } from '../support/wait.ts'
 
 const CERTIFICATE = resolve(import.meta.dirname, '../data/tls/first-cert.pem')
@@ -53,18 +54,6 @@ describe.runIf(usualKind() === 'postgres')('Why a device is not on the map', () 
   }
   const now = () => new Date().toISOString()
   const agoMs = (ms: number) => new Date(Date.now() - ms).toISOString()
-  /** Lets a device be silent since `minutes`, once the time of its last message is written. */
-  const age = async (device: TestDevice, minutes: number) => {
-    const ask = 'SELECT FROM devices WHERE id = $1 AND last_seen_at IS NOT NULL'
-    await until('it is written', async () => (await db.system.query(ask, [device.id])).length === 1)
-    await db.system.query(
-      `WITH d AS (UPDATE devices SET last_seen_at = last_seen_at - make_interval(mins => $2) WHERE id = $1 RETURNING id)
-       UPDATE newest_fixes SET recorded_at = recorded_at - make_interval(mins => $2), received_at = received_at - make_interval(mins => $2)
-       WHERE subject_key = (SELECT key FROM subjects WHERE id = (SELECT id FROM d))`,
-      [device.id, minutes],
-    )
-  }
-
   it('is nothing for one that reports', async () => {
     const device = await createDevice(owner)
     await send(device, { lat: 52, lng: 13, timestamp: now() })
@@ -156,7 +145,7 @@ describe.runIf(usualKind() === 'postgres')('Why a device is not on the map', () 
       async device => {
         await send(device, { lat: 52, lng: 13, timestamp: now() })
         await until('it is stored', async () => (await diagnose(device)).isOnMap)
-        await age(device, 120)
+        await letBeSilent(db, device.id, async () => (await named(device)) !== 'no-points')
       },
     ],
     [
@@ -164,7 +153,7 @@ describe.runIf(usualKind() === 'postgres')('Why a device is not on the map', () 
       async device => {
         await send(device, { lat: 52, lng: 13, timestamp: now(), battery: 3 })
         await until('it is stored', async () => (await diagnose(device)).isOnMap)
-        await age(device, 120)
+        await letBeSilent(db, device.id, async () => (await named(device)) !== 'no-points')
       },
     ],
     ['deleted', ({ id }) => owner.delete(`/device/${id}`)],

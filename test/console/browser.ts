@@ -1,13 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import {
-  type Browser,
-  type BrowserContext,
-  chromium,
-  type Locator,
-  type Page,
-  type Request,
-} from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { afterEach, beforeAll, beforeEach, expect, inject } from 'vitest'
 import { freePort } from '../services/commands.ts'
 import type { Client } from '../support/client.ts'
@@ -17,8 +10,6 @@ import { until } from '../support/wait.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const SHOWN_WITHIN_MS = 60_000
-/** A page that has asked for nothing during this time has what it needs. */
-const QUIET_MS = 150
 /** Characters of a page that a failed test prints. */
 const SHOWN_OF_FAILURE = 4_000
 /** The graphics card is emulated for maps alone: the rest of the page is faster without. */
@@ -326,35 +317,6 @@ export async function copiedBy(within: Locator, name: string): Promise<string> {
     return text !== ''
   })
   return text
-}
-
-/**
- * Goes to an address by the page's own router, as a link does, and waits until everything there is loaded. The page itself stays:
- * to load it takes 0.6 s of processor.
- */
-export async function goWithin(page: Page, address: string): Promise<void> {
-  const asked = new Set<Request>()
-  const begin = (request: Request) => void asked.add(request)
-  const end = (request: Request) => void asked.delete(request)
-  page.on('request', begin).on('requestfinished', end).on('requestfailed', end)
-  const nameOf = (path: string) => /^\/(settings\/[^/?]+|[^/?]*)/.exec(path)?.[0]
-  const isAnother = nameOf(new URL(page.url()).pathname) !== nameOf(address)
-  const title = await page.title()
-  await page.evaluate(address => {
-    const organization = /^\/o\/[^/]+/.exec(location.pathname)?.[0] ?? ''
-    const state = { idx: (history.state?.idx ?? 0) + 1 }
-    history.pushState(state, '', organization + address)
-    dispatchEvent(new PopStateEvent('popstate', { state }))
-  }, address)
-  // A page that is still to be loaded is not seen at once, and until then the one before stays.
-  if (isAnother) await until(`the title of ${address} is there`, async () => (await page.title()) !== title)
-  const busy = page.locator('[aria-busy="true"]')
-  let since = Date.now()
-  await until('everything is loaded', async () => {
-    if (asked.size > 0 || (await busy.count()) > 0) since = Date.now()
-    return Date.now() - since > QUIET_MS
-  })
-  page.off('request', begin).off('requestfinished', end).off('requestfailed', end)
 }
 
 /** Waits until an element with this name or text has the focus. */

@@ -4,7 +4,8 @@ import { createClient, createDevice } from '../support/client.ts'
 import { addPerson, type Person } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { goWithin, useBrowser } from './browser.ts'
+import { useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 /** Input that must not break a page: storage of an older version, truncated addresses, impossible numbers. */
 describe('The console with damaged data', () => {

@@ -6,7 +6,8 @@ import { useServer } from '../support/own-server.ts'
 import { newEmail, roleId } from '../support/people.ts'
 import { startSmtp } from '../support/smtp.ts'
 import { until } from '../support/wait.ts'
-import { findBarriersInThemes, goWithin, hasFocus, useBrowser } from './browser.ts'
+import { findBarriersInThemes, hasFocus, useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 const smtp = await startSmtp({
   refuse: to => (to.startsWith('nobody') ? { code: 550, text: 'No such user' } : null),

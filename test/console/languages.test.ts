@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { goWithin, useBrowser } from './browser.ts'
+import { useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 const { server, owner } = useOrganization()
 const screens = useBrowser({ map: 'none' })

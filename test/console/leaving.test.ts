@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, goWithin, hasFocus, useBrowser } from './browser.ts'
+import { findBarriers, hasFocus, useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 describe('Unsaved input', () => {
   const { server, owner } = useOrganization()

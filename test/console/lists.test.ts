@@ -4,7 +4,8 @@ import { createClient, createDevice } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, goWithin, useBrowser } from './browser.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 const VEHICLES = 60
 

@@ -5,7 +5,8 @@ import { type Client, createClient, createDevice } from '../support/client.ts'
 import { addOrganization, roleId } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { findBarriers, goWithin, useBrowser } from './browser.ts'
+import { findBarriers, useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 const WITHOUT_NAVIGATION = [
   '/sign-in',

@@ -4,7 +4,8 @@ import { createDevice } from '../support/client.ts'
 import { addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { goWithin, useBrowser } from './browser.ts'
+import { useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 /** Types as fast as somebody who does not look, without a pause between the keys. */
 async function typeAtOnce(page: Page, text: string): Promise<void> {

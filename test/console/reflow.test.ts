@@ -3,7 +3,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
-import { goWithin, hasFocus, useBrowser } from './browser.ts'
+import { hasFocus, useBrowser } from './browser.ts'
+import { goWithin } from './go-within.ts'
 
 /** A laptop of 1,280 by 1,024 at 400 %, one of 1,280 by 800 at 200 %, and a phone. */
 const SIZES = [
