@@ -1,7 +1,7 @@
 import { timeOfDay } from '../db/clock.ts'
 import type { Subject } from '../stream/log.ts'
 import { appendInTime, type BulkServices, inPieces } from './bulk.ts'
-import { decodeValues, listValues, rejectPayload } from './decode.ts'
+import { decodeValues, listValues, type Parsed, rejectPayload } from './decode.ts'
 import { type Fields, type Format, NoPoint } from './formats/format.ts'
 
 /** As many as in any other request; a batch of Overland has at most 1,000. */
@@ -13,6 +13,8 @@ export const MAX_POINTS = 5_000
  */
 export interface AppRequest {
   body: Uint8Array
+  /** The body as JSON, where it is so large that it was parsed in steps. */
+  parsed?: Parsed
   fields: Fields | null
   unreadable: NoPoint | null
 }
@@ -27,12 +29,12 @@ export async function appendAppRequest(
   of: Subject,
   services: BulkServices,
 ): Promise<boolean> {
-  const { body, fields, unreadable } = request
+  const { body, parsed, fields, unreadable } = request
   if (body.length === 0 && !fields && format.sendsEmpty) return true
   const arrival = { subject: of.subject, receivedAt: timeOfDay(), topic: null }
   const decode = async () => {
     const values =
-      unreadable ?? (fields ? [{ value: fields, index: null }] : listValues(format, body, MAX_POINTS))
+      unreadable ?? (fields ? [{ value: fields, index: null }] : listValues(format, body, MAX_POINTS, parsed))
     if (values instanceof NoPoint) return [rejectPayload(values, body, arrival)]
     return inPieces(values, of.organizationId, services.scheduler, piece =>
       decodeValues(format, piece, arrival),

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+import { parseJson } from '../fair/parse-json.ts'
 import type { Entry, Rejection } from '../stream/point.ts'
 import { cleanText, toJson, validateFix } from './fix.ts'
 import { type Format, NoPoint, type RawFix } from './formats/format.ts'
@@ -30,8 +32,12 @@ export function decode(format: Format, payload: Uint8Array, arrival: Arrival): E
 }
 
 /** The values of a JSON payload with their indices in a list, or why it has none. */
-export function listValues(format: Format, payload: Uint8Array, max: number): Value[] | NoPoint {
-  const parsed = parseJson(payload)
+export function listValues(
+  format: Format,
+  payload: Uint8Array,
+  max: number,
+  parsed = parsePayload(payload),
+): Value[] | NoPoint {
   if (parsed instanceof NoPoint) return parsed
   const values = format.values(parsed.value)
   if (values.length > max) {
@@ -84,13 +90,36 @@ function reject(why: NoPoint, arrival: Arrival, index: number | null, payload: s
   }
 }
 
-function parseJson(payload: Uint8Array): { value: unknown } | NoPoint {
+/** The value of a JSON payload, or why it has none. */
+export type Parsed = { value: unknown } | NoPoint
+
+const NOT_JSON = new NoPoint('not-json', 'The payload is not JSON in UTF-8.')
+
+export function parsePayload(payload: Uint8Array): Parsed {
   try {
     return { value: JSON.parse(utf8.decode(payload)) as unknown }
   } catch {
-    return new NoPoint('not-json', 'The payload is not JSON in UTF-8.')
+    return NOT_JSON
   }
 }
+
+/** The same in steps, for a payload that may take long. */
+export function* parseLargePayload(payload: Buffer): Generator<void, Parsed> {
+  if (!isUtf8(payload)) return NOT_JSON
+  try {
+    return { value: yield* parseJson(withoutByteOrderMark(payload)) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return NOT_JSON
+    throw error
+  }
+}
+
+const BYTE_ORDER_MARK = Buffer.from('\ufeff')
+
+export const withoutByteOrderMark = (text: Buffer): Buffer =>
+  text.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? text.subarray(BYTE_ORDER_MARK.length)
+    : text
 
 function decodeLoosely(payload: Uint8Array): string {
   return Buffer.from(

@@ -1,23 +1,22 @@
+import { type Parsed, parsePayload } from '../decode.ts'
 import { NoPoint } from '../formats/format.ts'
-import type { ReadMessage, ReadPosition } from './profile.ts'
+import type { ReadMessage, ReadPosition, TrackerMessage } from './profile.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /** A message holds at most as many positions as one of our own format. */
 export const MAX_POSITIONS = 1000
 
-/** The value of a JSON payload; of a text that is no JSON the text, if `takesText`. */
-export function readPayload(payload: Uint8Array, takesText = false): { value: unknown } | NoPoint {
-  let text: string
+/** The value of a message's JSON; of a text that is no JSON the text, if `takesText`. */
+export function readPayload(
+  { payload, parsed = parsePayload(payload) }: Pick<TrackerMessage, 'payload' | 'parsed'>,
+  takesText = false,
+): Parsed {
+  if (!takesText || !(parsed instanceof NoPoint)) return parsed
   try {
-    text = utf8.decode(payload)
+    return { value: utf8.decode(payload) }
   } catch {
-    return new NoPoint('not-json', 'The payload is not JSON in UTF-8.')
-  }
-  try {
-    return { value: JSON.parse(text) as unknown }
-  } catch {
-    return takesText ? { value: text } : new NoPoint('not-json', 'The payload is not JSON in UTF-8.')
+    return parsed
   }
 }
 

@@ -1,9 +1,12 @@
+import type { Parsed } from '../decode.ts'
 import type { Fields, NoPoint, RawFix } from '../formats/format.ts'
 
 /** A message of a tracker as it came, over MQTT or to a connection over HTTP. */
 export interface TrackerMessage {
   /** The payload, or the body of the request. */
   payload: Uint8Array
+  /** The payload as JSON, where it is so large that it was parsed in steps. */
+  parsed?: Parsed
   /** Null over HTTP. */
   topic: string | null
   /** The client identifier as the client sent it; null over HTTP. */

@@ -29,9 +29,7 @@ describe('A small or enlarged screen', () => {
     const now = Date.now()
     const points = [...Array(20).keys()].map(n => ({
       timestamp: new Date(now - n * 30_000).toISOString(),
-      lat: 52.5 + n * 1e-3,
-      lng: 13.4,
-      speed: 10,
+      ...{ lat: 52.5 + n * 1e-3, lng: 13.4, speed: 10 },
     }))
     const device = createClient(server, van.key)
     expect((await device.post('/location-history/bulk', { points })).status).toBe(200)

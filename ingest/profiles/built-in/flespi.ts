@@ -23,8 +23,8 @@ export const flespi = {
   read: readMessages,
 } satisfies BuiltInProfile
 
-function readMessages({ payload }: TrackerMessage): ReadMessage {
-  const read = readPayload(payload)
+function readMessages(message: TrackerMessage): ReadMessage {
+  const read = readPayload(message)
   if (read instanceof NoPoint) return refuse(null, read)
   const list = oneOrMany(read.value)
   if (list.length > MAX_POSITIONS) return refuse(null, tooMany(list.length))

@@ -12,7 +12,7 @@ export function readOne(
   receivedAt: number,
   of: { reference: (payload: Fields) => string | null; read: (payload: Fields) => Read },
 ): ReadMessage {
-  const payload = readPayload(message.payload)
+  const payload = readPayload(message)
   if (payload instanceof NoPoint) return refuse(null, payload)
   if (!isFields(payload.value))
     return refuse(null, new NoPoint('bad-shape', 'The message has to be a JSON object.'))

@@ -109,9 +109,7 @@ const STEPS = new NoPoint(
 function readMessage(profile: Compiled, message: TrackerMessage, receivedAt: number): ReadMessage {
   // A form over HTTP has its values in the query alone.
   const payload =
-    message.payload.length === 0 && message.query
-      ? { value: null }
-      : readPayload(message.payload, profile.takesText)
+    message.payload.length === 0 && message.query ? { value: null } : readPayload(message, profile.takesText)
   const isUnreadable = payload instanceof NoPoint
   const context = new Context(isUnreadable ? undefined : payload.value, message)
   let reference: string | null = null

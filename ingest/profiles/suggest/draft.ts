@@ -14,7 +14,7 @@ export function* draftProfile(
 ): Generator<void, { choices: Choices; because: string[] } | null> {
   const read = []
   for (const message of messages) {
-    const payload = readPayload(message.payload)
+    const payload = readPayload(message)
     const leaves = payload instanceof NoPoint ? [] : listLeaves(payload.value)
     read.push({ message, leaves, query: leavesOfQuery(message) })
     yield

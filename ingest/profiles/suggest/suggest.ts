@@ -63,8 +63,8 @@ function countPositions(
 const CALLBACK = ['computedLocation', 'station', 'seqNumber', 'seqNum', 'avgSnr', 'linkQuality', 'lqi']
 
 /** Whether the payload, or the object in it, has one of these fields. */
-const hasAny = ({ payload }: TrackerMessage, names: readonly string[], inner?: string) => {
-  const read = readPayload(payload)
+const hasAny = (message: TrackerMessage, names: readonly string[], inner?: string) => {
+  const read = readPayload(message)
   const whole = read instanceof NoPoint ? null : read.value
   const object = inner === undefined ? whole : isFields(whole) && whole[inner]
   return isFields(object) && names.some(name => Object.hasOwn(object, name))

@@ -2,11 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AppRequest, appendAppRequest } from '../../../ingest/app-requests.ts'
 import type { TrackerConnection } from '../../../ingest/connections/connection.ts'
 import { takeRequest } from '../../../ingest/connections/requests.ts'
+import { type Parsed, parseLargePayload } from '../../../ingest/decode.ts'
 import { type Fields, type Format, NoPoint } from '../../../ingest/formats/format.ts'
 import { FORMATS } from '../../../ingest/formats/table.ts'
 import type { TrackerMessage } from '../../../ingest/profiles/profile.ts'
 import { RequestError } from '../../http/errors.ts'
-import { unpackBody } from '../../http/plugins/bodies.ts'
+import { isSmall, ownerOf, unpackBody } from '../../http/plugins/bodies.ts'
 import { parseQuery } from '../../http/plugins/strict-inputs.ts'
 import type { App, Services } from '../../services.ts'
 import { appOperations, connectionOperations, FORM_BYTES } from './schemas.ts'
@@ -14,6 +15,8 @@ import { createTeam } from './team.ts'
 
 interface Body {
   body: Buffer
+  /** The body as JSON, where it is not small. */
+  parsed?: Parsed
   unreadable: NoPoint | null
 }
 
@@ -41,7 +44,10 @@ export function ingestRoutes(app: App, { db, log, metrics, scheduler, intake }: 
       { parseAs: 'buffer' },
       async (request: FastifyRequest, sent: Buffer): Promise<Body> => {
         try {
-          return { body: await unpackBody(request, sent, scheduler), unreadable: null }
+          const body = await unpackBody(request, sent, scheduler)
+          if (isSmall(body) || !isJson(request, body)) return { body, unreadable: null }
+          const parsed = await scheduler.walk(ownerOf(request), parseLargePayload(body))
+          return { body, parsed, unreadable: null }
         } catch (error) {
           if (!(error instanceof RequestError) || error.code !== 'invalid-input') throw error
           return { body: sent, unreadable: new NoPoint('not-json', error.message) }
@@ -91,8 +97,8 @@ const MULTIPART =
  * content type. A field of the form overrides the same one in the address.
  */
 function readRequest(request: FastifyRequest, takesFields: boolean): AppRequest {
-  const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
-  const nothing = { body, fields: null, unreadable }
+  const { body, parsed, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
+  const nothing = { body, parsed, fields: null, unreadable }
   if (!takesFields || unreadable || isJson(request, body)) return nothing
   // The body is dropped, since it may contain the key.
   const refused = (message: string): AppRequest => ({
@@ -120,11 +126,14 @@ function readTrackerMessage(request: FastifyRequest): {
   message: TrackerMessage
   unreadable: NoPoint | null
 } {
-  const { body, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
+  const { body, parsed, unreadable } = (request.body ?? { body: Buffer.alloc(0), unreadable: null }) as Body
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(request.sentType) && body.length <= FORM_BYTES
   const form = isForm && !isJson(request, body) ? parseQuery(body.toString('utf8').trim()) : {}
   const { key: _, ...query } = { ...(request.query as Fields), ...form }
-  return { message: { payload: body, topic: null, clientId: null, username: null, query }, unreadable }
+  return {
+    message: { payload: body, parsed, topic: null, clientId: null, username: null, query },
+    unreadable,
+  }
 }
 
 /** The key is stored neither with a point nor with a rejection. */
