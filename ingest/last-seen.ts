@@ -35,7 +35,7 @@ export function createLastSeen(options: {
   lookEveryMs?: number
 }): LastSeen {
   const { db, onError, everyMs = EVERY_MS, lookEveryMs = LOOK_EVERY_MS } = options
-  /** The time of the last activity since the last write. */
+  /** The time of the last activity that is not stored yet. */
   const spoken: Record<Kind, Map<string, number>> = {
     user: new Map(),
     device: new Map(),
@@ -58,14 +58,12 @@ export function createLastSeen(options: {
     const due = [...spoken[kind].keys()].filter(isDue)
     for (let at = 0; at < due.length; at += BATCH) {
       const part = due.slice(at, at + BATCH).map(id => ({ id, at: spoken[kind].get(id) ?? 0 }))
-      for (const { id } of part) spoken[kind].delete(id)
       const now = performance.now()
-      try {
-        await store(kind, part, now)
-        for (const { id } of part) written.set(id, now)
-      } catch (error) {
-        for (const { id, at } of part) if (!spoken[kind].has(id)) spoken[kind].set(id, at)
-        throw error
+      await store(kind, part, now)
+      // It is pending until it is stored, for those who wait for it.
+      for (const { id, at } of part) {
+        written.set(id, now)
+        if (spoken[kind].get(id) === at) spoken[kind].delete(id)
       }
     }
   }

@@ -72,8 +72,9 @@ export function deviceRoutes(app: App, { db, config, mqtt, traces, lastSeen }: S
     const { organizationId } = caller
     // Another process writes its own within a second.
     await traces.flush(id)
-    const reported = await readReported(db.system, organizationId, id)
+    // Before the stored one is read: in between it may be stored.
     const agoMs = lastSeen.pendingAgoMs({ kind: 'device', id })
+    const reported = await readReported(db.system, organizationId, id)
     const seenAt = agoMs === null ? reported.seenAt : Math.max(reported.seenAt ?? 0, reported.now - agoMs)
     const asked = { deviceId: id, userId: query.userId ?? caller.userId, reported: { ...reported, seenAt } }
     return ok(await db.tenant(organizationId, tx => findCauses(tx, caller, asked)))
