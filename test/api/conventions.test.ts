@@ -316,7 +316,8 @@ describe('The conventions', () => {
       const other = await addPerson(limited, first, { email: newEmail() })
       const statuses = new Set<number>()
       let refused: Awaited<ReturnType<Client['get']>> | undefined
-      for (let n = 0; n < 60; n++) {
+      // While the machine pauses, further ones are free.
+      for (let n = 0; n < 60 || (!refused && n < 1_000); n++) {
         const answer = await first.get('/user')
         statuses.add(answer.status)
         if (answer.status === 429) refused = answer
@@ -347,10 +348,10 @@ describe('The conventions', () => {
       expect(new Set(wrong)).toEqual(new Set([401, 429]))
       expect(await send(known.key)).toBe(200)
       expect((await member.get('/user')).status).toBe(200)
-      // The limit applies before the database is asked, even to a valid key that is new here.
-      const answers = await Promise.all(Array.from({ length: 10 }, () => send('fld_nobody')))
-      const asked = answers.filter(status => status === 401).length
-      expect(asked).toBeLessThan(10)
+      // The limit applies before the database is asked, even to a valid key that is new here. A further one is free each
+      // second, in which the machine may have paused.
+      const guess = () => Promise.all(Array.from({ length: 10 }, () => send('fld_nobody')))
+      await until('one is not asked for', async () => (await guess()).includes(429))
       await until('the new key is let in', async () => (await send(unseen.key)) === 200)
       await limited.stop()
     })
