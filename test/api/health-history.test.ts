@@ -16,7 +16,7 @@ import { OWNER } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 
 describe('How the server is doing', () => {
-  const { server, database } = useServer()
+  const { server } = useServer()
   let owner: Client
   let first: string
 
@@ -69,33 +69,11 @@ describe('How the server is doing', () => {
       expect(body.data.samples[0].databaseBytes).toBeGreaterThan(0)
     }
   })
-
-  it('says when the disk will be full, and what to do', async () => {
-    const db = await openTestDatabase(database)
-    const now = Date.now()
-    const size = 100e9
-    // It loses 1 GB an hour, and 60 are left: two and a half days.
-    const hours = Array.from({ length: 48 }, (_, index) => ({
-      resolution: 'hour' as const,
-      at: new Date(Math.floor(now / 3_600_000) * 3_600_000 - index * 3_600_000 - 3_600_000),
-      figures: { ...NO_FIGURES, diskSizeBytes: size, diskFreeBytes: 60e9 + index * 1e9 },
-    }))
-    const figures = { ...NO_FIGURES, minutes: 1, diskSizeBytes: size, diskFreeBytes: 60e9 }
-    await db.system.query('DELETE FROM health_samples')
-    await writeSamples(db.system, [
-      ...hours,
-      { resolution: 'minute', at: new Date(Math.floor(now / 60_000) * 60_000), figures },
-    ])
-    const { diskFullAt, verdicts } = (await owner.get('/health-history')).body.data
-    expect((Date.parse(diskFullAt) - now) / 86_400_000).toBeCloseTo(2.5, 0)
-    const disk = verdicts.find(({ figure }: { figure: string }) => figure === 'disk')
-    expect(disk).toMatchObject({ state: 'bad', cause: 'disk-full' })
-    await db.close()
-  })
 })
 
+/** A server without jobs, which would write samples of their own. */
 describe('Reports and samples', () => {
-  const { database } = useServer({ ROLES: 'api' })
+  const { server, database } = useServer({ ROLES: 'api' })
   const point = { kind: 'point' } as Point
   const fail = (error: unknown) => {
     throw error
@@ -141,6 +119,30 @@ describe('Reports and samples', () => {
       `SELECT figures FROM health_samples WHERE resolution = 'day' ORDER BY at DESC LIMIT 1`,
     )
     expect(delays?.figures.storedDelays.reduce((sum, count) => sum + count, 0)).toBe(2)
+    await db.close()
+  })
+
+  it('say when the disk will be full, and what to do', async () => {
+    const owner = await signIn(server)
+    const db = await openTestDatabase(database)
+    const now = Date.now()
+    const size = 100e9
+    // It loses 1 GB an hour, and 60 are left: two and a half days.
+    const hours = Array.from({ length: 48 }, (_, index) => ({
+      resolution: 'hour' as const,
+      at: new Date(Math.floor(now / 3_600_000) * 3_600_000 - index * 3_600_000 - 3_600_000),
+      figures: { ...NO_FIGURES, diskSizeBytes: size, diskFreeBytes: 60e9 + index * 1e9 },
+    }))
+    const figures = { ...NO_FIGURES, minutes: 1, diskSizeBytes: size, diskFreeBytes: 60e9 }
+    await db.system.query('DELETE FROM health_samples')
+    await writeSamples(db.system, [
+      ...hours,
+      { resolution: 'minute', at: new Date(Math.floor(now / 60_000) * 60_000), figures },
+    ])
+    const { diskFullAt, verdicts } = (await owner.get('/health-history')).body.data
+    expect((Date.parse(diskFullAt) - now) / 86_400_000).toBeCloseTo(2.5, 0)
+    const disk = verdicts.find(({ figure }: { figure: string }) => figure === 'disk')
+    expect(disk).toMatchObject({ state: 'bad', cause: 'disk-full' })
     await db.close()
   })
 
