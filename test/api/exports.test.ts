@@ -112,7 +112,9 @@ describe('Exports', () => {
       signal: leaving.signal,
     }).catch(() => {})
     await until('it waits', async () => {
-      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'export_logs'::regclass`
+      // The databases of other tests have a table of the same number.
+      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'export_logs'::regclass
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
       return (await db.system.query(waiting)).length > 0
     })
     leaving.abort()
