@@ -22,6 +22,11 @@ export function useExports() {
     const made = await addOrganization(server, await signIn(server))
     Object.assign(owner, made.client)
     organizationId = made.organizationId
+    // The last of them, so that no tasks come between two exports.
+    await until('its samples are there', async () => {
+      const { body } = await owner.get('/task/schedules')
+      return body.pagination.total > 0
+    })
     if (!missing) Object.assign(db, await openTestDatabase(database))
   })
   // Embedded, the server has the database for itself.
