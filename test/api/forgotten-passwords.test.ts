@@ -232,6 +232,8 @@ describe.runIf(usualKind() === 'postgres')('A forgotten password', () => {
     await forget(email)
     const [link] = await resetsTo(email)
     const token = link?.token as string
+    // That it was sent is written after it has come, and not once its link is used.
+    await untilQuiet()
     expect((await choose(token)).status).toBe(200)
     expect((await login(email, NEW_PASSWORD)).status).toBe(200)
     const { body } = await owner.get(`/audit-log?resourceId=${userId}&limit=500`)
