@@ -101,19 +101,21 @@ describe('On the embedded database', () => {
     ],
   ])(`${READS} %s at once let acknowledgements of others through`, async (_name, path, count) => {
     const [figuresBefore, slowBefore] = [await readFigures(server), slowness()]
-    let reading = true
-    const reads = Promise.all(Array.from({ length: READS }, () => reader.get(path())))
-    void reads.finally(() => {
-      reading = false
-    })
     let acknowledged = 0
-    while (reading) {
-      await publish(publisher, bystander, { lat: 1, lng: 1, timestamp: Date.now() })
-      acknowledged++
-      await pause(5)
+    // Fast reads may have ended when this process has its next turn: then they are read again.
+    while (acknowledged < 2) {
+      let reading = true
+      const reads = Promise.all(Array.from({ length: READS }, () => reader.get(path())))
+      void reads.finally(() => {
+        reading = false
+      })
+      while (reading) {
+        await publish(publisher, bystander, { lat: 1, lng: 1, timestamp: Date.now() })
+        if (reading) acknowledged++
+        await pause(5)
+      }
+      for (const { status, body } of await reads) expect([status, body.data.length]).toEqual([200, count])
     }
-    for (const { status, body } of await reads) expect([status, body.data.length]).toEqual([200, count])
-    expect(acknowledged).toBeGreaterThan(1)
     const slow = Math.max(slowBefore, slowness())
     const before = countHolds(figuresBefore, 'reading', MAX_HOLD, slow)
     const after = countHolds(await readFigures(server), 'reading', MAX_HOLD, slow)
