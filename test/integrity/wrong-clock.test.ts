@@ -64,7 +64,12 @@ describe.each(['postgres', 'pglite'] as const)('A server on %s', kind => {
     // The database has seen the right time.
     const right = await openServer(database)
     const device = await createDevice(await signIn(right))
-    const point = (lng: number, ms = 0) => ({ lat: 1, lng, timestamp: Date.now() + ms })
+    // Two points of one time are the same point.
+    let last = 0
+    const point = (lng: number, ms = 0) => {
+      last = Math.max(last + 1, Date.now())
+      return { lat: 1, lng, timestamp: last + ms }
+    }
     const client = await connectDevice(right, device)
     await publish(client, device, point(1))
     await client.endAsync()
