@@ -264,14 +264,15 @@ describe('A session', () => {
 
   it('may say goodbye with its last message: it counts', async () => {
     const device = await createDevice(owner)
+    const now = Date.now()
     for (const qos of [0, 1] as const) {
       const client = await open(device)
-      const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: Date.now() - 1_000 * (qos + 1) })
+      const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: now - 1_000 * (qos + 1) })
       client.send(publishPacket({ topic: topic(device, 'location'), payload, qos }), DISCONNECT)
       await client.closed
     }
     const hasty = openRaw(server.mqttPort)
-    const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: Date.now() - 9_000 })
+    const payload = JSON.stringify({ lat: 1, lng: 1, timestamp: now - 9_000 })
     hasty.send(
       connectPacket({ clientId: 'hasty', username: device.id, password: device.key }),
       publishPacket({ topic: topic(device, 'location'), payload, qos: 0 }),

@@ -123,9 +123,10 @@ describe('A connection for trackers', () => {
   it('names a device by its reference without what hides or turns letters, and still finds it by all of it', async () => {
     const connection = await addConnection(owner, { kind: 'http', createDevices: true })
     const references = ['spoken \u202ebackwards\u2069\n', 'zero\u200bwidth', '\u200b\u2060']
+    const now = Date.now()
     for (const reference of references)
       for (const at of [1_000, 2_000])
-        await send(connection, traccarFix(reference, Date.now() - at), bearer(connection))
+        await send(connection, traccarFix(reference, now - at), bearer(connection))
     const devices: { _id: string; name: string; references: string[] }[] = (
       await owner.get('/devices?limit=500')
     ).body.data
