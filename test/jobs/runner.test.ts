@@ -19,7 +19,7 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
   it('takes a job up at once, not at the next look', async () => {
     // The next poll comes after the end of any test.
     await run([kind(context => mark(context, 'done'))], { ...FAST, pollMs: 3_600_000 })
-    await pause(100)
+    await db.hearChanges()
     await ends(await add(0), 'done')
   })
 
