@@ -188,7 +188,9 @@ export function testLog(name: string, bench: LogBench): void {
           else followed.set(batch.partition, [...batch.records])
         },
       )
-      await pause(100)
+      // The subjects take turns, so that each partition gets some.
+      const before = n
+      await until('more is appended', () => n >= before + 6)
       going = false
       await appending
       await stored(table, n)
