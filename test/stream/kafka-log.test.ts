@@ -82,7 +82,7 @@ describe.skipIf(kafka.missing)('A process that asks a frozen Kafka', () => {
     })
     await pause(1_000)
     // The frozen one gives up after 20 s, and would hold its locks until then.
-    const late = pause(10_000).then(() => 'late')
+    const late = pause(15_000).then(() => 'late')
     expect(await Promise.race([claimLog(db, 'another', 1).then(() => 'claimed'), late])).toBe('claimed')
     expect(opened).toBe(false)
     kafka.control.thaw()
