@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createFairQueue } from '../../fair/fair-queue.ts'
 import { learnRoots } from '../../fair/roots.ts'
+import { until } from '../support/wait.ts'
 
 function fill(names: readonly string[]) {
   const queue = createFairQueue<string>()
@@ -105,8 +106,9 @@ describe('A fair queue', () => {
     queue.push({}, { organizationId: 'a', sender: 2 }, 1)
     for (let n = 0; n < 10; n++) queue.push({}, { organizationId: 'b', sender: 1 }, 1)
     for (let n = 0; n < 5; n++) queue.shift()
-    await new Promise(setImmediate)
-    gc()
-    expect(taken.deref()).toBeUndefined()
+    await until('it is collected', () => {
+      gc()
+      return taken.deref() === undefined
+    })
   })
 })
