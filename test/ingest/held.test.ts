@@ -134,7 +134,8 @@ describe('While nothing is stored', () => {
 
   it('the keepalive of a connection pauses while the connection is not read because of others', async () => {
     const device = await addDevice()
-    const patient = await open(device, { keepalive: 2 })
+    // A pause of the machine is no silence of this length.
+    const patient = await open(device, { keepalive: 8 })
     const asking = setInterval(() => patient.send(PINGREQ), 200)
     const others: RawClient[] = []
     for (let n = 0; n < 5; n++) {
@@ -143,7 +144,7 @@ describe('While nothing is stored', () => {
       others.push(other)
     }
     await until('over', () => others.every(({ stream }) => stream.writableLength === 0))
-    await pause(5_000)
+    await pause(15_000)
     clearInterval(asking)
     expect(patient.stream.destroyed).toBe(false)
     for (const client of [patient, ...others]) client.end()
