@@ -138,7 +138,7 @@ describe('Commands', () => {
   it('end with their time: they are not sent, not sent again, and an answer changes nothing', async () => {
     const device = await createDevice(owner)
     const listener = await listenForCommands(server, device)
-    const sent = await sendCommand(owner, device, { expiresInSeconds: 8 })
+    const sent = await sendCommand(owner, device, { expiresInSeconds: 20 })
     await listener.wait(1)
     await listener.cut()
     const queued = await sendCommand(owner, device, { expiresInSeconds: 1 })
