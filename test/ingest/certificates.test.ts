@@ -8,7 +8,7 @@ import { freePort } from '../services/commands.ts'
 import { type Client, createDevice, readHistory, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { openServer, type Server } from '../support/server.ts'
-import { untilTold } from '../support/wait.ts'
+import { until, untilTold } from '../support/wait.ts'
 
 const TLS = resolve(import.meta.dirname, '../data/tls')
 
@@ -113,9 +113,12 @@ describe.runIf(usualKind() === 'postgres')('A device with a certificate', () => 
       )
     await set('1 hour', '2 hours')
     await refused(mine)
-    await set('-1 hour', '5 seconds')
+    await set('-1 hour', '15 seconds')
+    const expires = performance.now() + 15_000
     const client = await connect(mine)
-    await untilTold(() => new Promise<void>(done => client.once('close', done)))
+    const closed = new Promise<void>(done => client.once('close', done))
+    await until('it has expired', () => performance.now() > expires)
+    await untilTold(() => closed)
     await refused(mine)
     await db.close()
   })
