@@ -1,7 +1,7 @@
 import { openDatabase } from '../../db/client.ts'
 import { startJobs } from '../../src/jobs/runner.ts'
 
-// A process that runs jobs of five steps, to be killed at any moment (test/jobs/runner.test.ts).
+// A process that runs jobs of five steps, to be killed at any moment (test/jobs/kill.test.ts).
 const db = await openDatabase({ url: process.argv[2], directory: '', onError: () => {} })
 await startJobs({
   db,
@@ -21,7 +21,9 @@ await startJobs({
         const begun = (job.progress as { step: number } | null)?.step ?? 0
         for (let step = begun; step < 5; step++) {
           await new Promise(resolve => setTimeout(resolve, 30))
-          await commit(tx => tx.query('INSERT INTO done VALUES ($1, $2)', [job.id, step]), { step: step + 1 })
+          await commit(tx => tx.query('INSERT INTO done VALUES ($1, $2, $3)', [job.id, step, process.pid]), {
+            step: step + 1,
+          })
         }
       },
     },
