@@ -113,7 +113,11 @@ describe('a fleet', () => {
     await until('the watcher has noticed', () => watcher.output.includes('Connection lost'))
     await startAgain()
     await until('the watcher is back', () => watcher.output.includes('Connected again'))
-    await until('the fleet is back', () => /\n\S+ {2}8\/8 connected.*rejected\n$/.test(fleet.output))
+    // The last line so far may be of the time before.
+    const from = fleet.output.length
+    await until('the fleet is back', () =>
+      /^\S+ {2}8\/8 connected.*rejected$/m.test(fleet.output.slice(from)),
+    )
     fleet.interrupt()
     expect(await fleet.exitCode, fleet.output).toBe(0)
     expect(fleet.output).toMatch(/ 0 without acknowledgement/)
