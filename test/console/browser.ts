@@ -86,8 +86,7 @@ export function useBrowser(usual: Look = {}): Screens {
     if ('reason' in found) context.skip(found.reason)
   })
   afterEach(async ({ task }) => {
-    const said = complaints
-    complaints = []
+    const said = [...complaints]
     if (task.result?.state === 'fail') for (const { context } of used) await printPages(context)
     for (const { context, key } of used) {
       for (const page of context.pages()) await page.close()
@@ -96,6 +95,8 @@ export function useBrowser(usual: Look = {}): Screens {
       else idle.set(key, [...(idle.get(key) ?? []), context])
     }
     used = []
+    // What a page says while it is closed is no fault of the next test.
+    complaints = []
     expect(said).toEqual([])
   })
 
