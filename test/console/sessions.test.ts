@@ -139,8 +139,15 @@ describe('The session of a person', () => {
         JSON.stringify({ ...session, expiresAt: Date.now() + 60_000 }),
       )
     })
+    // It is renewed at a random time: before the socket is open, that would end the token with which it opens.
+    let letRenew = () => {}
+    const held = new Promise<void>(resolve => {
+      letRenew = resolve
+    })
+    await page.route('**/auth/renew', route => held.then(() => route.continue()))
     await page.reload()
     await isLive(page)
+    letRenew()
     await until('it is renewed', async () => (await readStored()).token !== client.token)
     const { token } = await readStored()
     expect((await client.get('/user')).status).toBe(401)
