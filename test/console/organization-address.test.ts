@@ -196,7 +196,18 @@ describe('The organization in the address', () => {
             localStorage.setItem(key, JSON.stringify({ ...session, expiresAt: Date.now() + 60_000 }))
           }, ids[name])
         }
-        await Promise.all([north.reload(), south.reload()])
+        // Each is renewed at a random time: before its socket is open, that would end the token with which it opens.
+        const reload = async (page: Page) => {
+          let letRenew = () => {}
+          const held = new Promise<void>(resolve => {
+            letRenew = resolve
+          })
+          await page.route('**/auth/renew', route => held.then(() => route.continue()))
+          await page.reload()
+          await page.getByRole('status').getByText('Live').waitFor()
+          letRenew()
+        }
+        await Promise.all([north, south].map(reload))
         for (const [page, name] of [
           [north, 'north'],
           [south, 'south'],
