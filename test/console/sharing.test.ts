@@ -181,8 +181,11 @@ describe('Sharing', () => {
     await page.routeWebSocket(/live\/tracking/, socket => void sockets.push(socket))
     await page.goto((await share()).url)
     await until('it has connected', () => sockets.length === 1)
-    // The clock refuses a time that has passed.
-    await page.clock.pauseAt(Date.now() + 5_000)
+    // The clock refuses a time that has passed, and the message keeps the connection until this one.
+    const stopsAt = Date.now() + 15_000
+    sockets[0]?.send('{"type":"positions","positions":[]}')
+    await page.evaluate(() => {})
+    await page.clock.pauseAt(stopsAt)
     for (let n = 0; n < 8; n++) {
       sockets[0]?.send('{"type":"positions","positions":[]}')
       // The page handles a message before a later call.
@@ -373,8 +376,8 @@ describe('Sharing', () => {
     await until('its day is read again', async () => days > 1)
     process.kill(server.pid, 'SIGSTOP')
     try {
-      // The clock refuses a time that has passed.
-      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 5_000)
+      // The clock refuses a time that has passed, also where the machine has paused meanwhile.
+      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 15_000)
       // Twice: a message that was on its way may be read only now, and the silence begins with it.
       await page.clock.runFor(18_000)
       await page
