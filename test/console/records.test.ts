@@ -134,7 +134,7 @@ describe('The tables of the console', () => {
     expect(await statusOf(device.key, [at(95), at(52)])).toBe(200)
     const page = await screens.open(`${server.url}/devices?search=tracker`, { as: owner })
     await row(page, /Tracker 1/).click()
-    expect(new URL(page.url()).pathname).toBe(`/devices/${device.id}`)
+    await page.waitForURL(({ pathname }) => pathname === `/devices/${device.id}`)
     await page.getByRole('status').getByText('Live').waitFor()
     await page.getByRole('region', { name: 'Settings' }).getByRole('button', { name: 'New key' }).click()
     await page.getByText('Create a new key for Tracker 1? The device can’t send until').waitFor()
@@ -160,7 +160,7 @@ describe('The tables of the console', () => {
     await page.getByRole('main').getByRole('link', { name: 'Rejected points' }).click()
     await page.getByRole('radio', { name: 'Invalid coordinates 1' }).click()
     await row(page, /Invalid coordinates/).waitFor()
-    expect(new URL(page.url()).search).toBe(`?device=${device.id}&reason=bad-coordinates`)
+    await page.waitForURL(({ search }) => search === `?device=${device.id}&reason=bad-coordinates`)
   })
 
   it('load pages as they are scrolled, and find records by name', async () => {
