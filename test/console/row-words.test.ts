@@ -38,10 +38,11 @@ describe('The rows beside the map', () => {
     await page.getByRole('option', { name: /Bus 03\s*Moving · 36 km\/h\s*C\. J\. Dennis Road/ }).waitFor()
     // All of them are in one cell.
     expect(Math.max(...asked)).toBe(1)
-    const drivers = page.waitForRequest(request => /\/devices\?.*_id=/.test(request.url()))
+    const idsOf = (url: string) =>
+      /\/devices\?/.test(url) ? (new URL(url).searchParams.get('_id')?.split(',') ?? []) : []
+    // One for the rows above may still come first.
+    const drivers = page.waitForRequest(request => idsOf(request.url()).includes(devices.at(-1) as string))
     await page.getByRole('listbox').press('End')
-    const ids = new URL((await drivers).url()).searchParams.get('_id')?.split(',') ?? []
-    expect(ids.length).toBeLessThanOrEqual(60)
-    expect(ids).toContain(devices.at(-1))
+    expect(idsOf((await drivers).url()).length).toBeLessThanOrEqual(60)
   })
 })
