@@ -2,7 +2,6 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -207,10 +206,17 @@ describe('The samples', () => {
     const live = listGroups(await readDocument())
       .flatMap(group => group.operations)
       .find(({ id }) => id === 'getLive') as Operation
-    // It runs until it is stopped, which curl reports with an exit code of its own.
-    const curl = spawn('sh', ['-c', sampleOf('curl', live)], { env: { PATH: process.env.PATH } })
+    // It ends by itself, and would do so before it has connected on a machine that pauses.
+    const sample = sampleOf('curl', live).replace(/ --max-time \d+ /, ' --max-time 60 ')
+    const curl = spawn('sh', ['-c', `exec ${sample}`], { env: { PATH: process.env.PATH } })
     curl.stdin.end()
-    expect(await text(curl.stdout)).toMatch(/^HTTP\/1.1 101 /)
+    let head = ''
+    curl.stdout.on('data', chunk => {
+      head += chunk
+    })
+    await until('it has answered', () => head.includes('\n') || curl.exitCode !== null)
+    curl.kill()
+    expect(head).toMatch(/^HTTP\/1.1 101 /)
     writeFileSync(join(folder, 'live.ts'), sampleOf('TypeScript', live))
     const flags = typeof WebSocket === 'undefined' ? ['--experimental-websocket'] : []
     const tsx = join(ROOT, 'node_modules/tsx/dist/loader.mjs')
