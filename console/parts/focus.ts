@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 
 const closers: (() => void)[] = []
 window.addEventListener('keydown', event => {
@@ -9,7 +9,8 @@ window.addEventListener('keydown', event => {
 export function useEscape(onEscape: () => void): void {
   const latest = useRef(onEscape)
   latest.current = onEscape
-  useEffect(() => {
+  // Before it is drawn: whoever sees it can close it.
+  useLayoutEffect(() => {
     const close = () => latest.current()
     closers.push(close)
     return () => void closers.splice(closers.indexOf(close), 1)
