@@ -144,7 +144,11 @@ describe('The palette', () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(`${server.url}/vehicles/${vehicleId}`)
 
+    // The address is there before its dialog, which Escape closes.
+    await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
+    await page.waitForURL(`${server.url}/vehicles`)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await typeAtOnce(page, 'zebra')
     await page.keyboard.press('Enter')
     await page.waitForURL(`${server.url}/vehicles/${vehicleId}`)
