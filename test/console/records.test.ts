@@ -195,9 +195,12 @@ describe('The tables of the console', () => {
     await hasRow(2)
     // Scrolled away by hand, the focused row is no longer rendered: the next key continues from it.
     await page.mouse.move(500, 400)
-    await until('the first row is not drawn', async () => {
-      await page.mouse.wheel(0, 4_000)
-      return (await row(page, /Bulk 0/).count()) === 0
+    let top = 0
+    await until('the first row is not drawn, and the table stands still', async () => {
+      const before = top
+      top = await table.evaluate(one => one.parentElement?.scrollTop ?? 0)
+      if (top === 0) await page.mouse.wheel(0, 4_000)
+      return top > 0 && top === before && (await row(page, /Bulk 0/).count()) === 0
     })
     await page.keyboard.press('ArrowDown')
     await hasRow(3)
