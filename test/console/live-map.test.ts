@@ -135,6 +135,11 @@ describe('The live map', () => {
     })
     const panel = page.getByRole('complementary', { name: 'Van 7' })
     await panel.waitFor()
+    // The map is there later than the panel. Closed before, it would show everything instead.
+    await page
+      .locator('.maplibregl-ctrl-scale')
+      .getByText(/^\d+\sm$/)
+      .waitFor()
     const map = page.getByRole('region', { name: /^Map of all/ })
     const box = await map.boundingBox()
     if (!box) throw new Error('There is no map')
