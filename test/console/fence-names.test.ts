@@ -88,6 +88,9 @@ describe('The names of geofences', () => {
     await page.getByRole('option', { name: /Van 7/ }).click()
     await page.getByRole('button', { name: 'Follow' }).click()
     await page.waitForURL(/follow=true/)
+    // The canvas of the map is there before anything listens to its keys. Then its layers have another size than at first.
+    const layer = page.locator('canvas.map-layer').first()
+    await until('the map is open', () => layer.evaluate((one: HTMLCanvasElement) => one.width !== 300))
     await page.locator('.maplibregl-canvas').focus()
     await page.keyboard.press('ArrowLeft')
     await page.waitForURL(url => !url.search.includes('follow'))
