@@ -10,6 +10,8 @@ describe('Tasks', () => {
   let me: string
 
   beforeAll(async () => {
+    // Tasks that a job makes meanwhile would take codes too.
+    expect((await owner.delete('/organization/sample-data')).status).toBe(200)
     const flows = (await owner.get('/flows')).body.data as { _id: string; name: string }[]
     flowId = flows.find(({ name }) => name === 'Standard')?._id as string
     me = (await owner.get('/user')).body.data._id
