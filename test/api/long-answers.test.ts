@@ -42,11 +42,13 @@ describe('A long answer', () => {
     owner = await signIn(server)
     device = await createDevice(owner)
     const text = 'x'.repeat(2_000)
+    // One moment for all: points of two requests at the same millisecond would be duplicates.
+    const now = Date.now()
     for (let from = 0; from < POINTS; from += 1_000) {
       const points = Array.from({ length: 1_000 }, (_, index) => ({
         lat: 1,
         lng: 2,
-        timestamp: Date.now() - (from + index + 1) * 1_000,
+        timestamp: now - (from + index + 1) * 1_000,
         deviceId: device.id,
         attributes: { text },
       }))
