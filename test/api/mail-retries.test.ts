@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Database } from '../../db/client.ts'
+import { freePort } from '../services/commands.ts'
 import { type Client, createClient, signIn } from '../support/client.ts'
 import { createTestDatabase, openTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { mailEnv, tokenOf } from '../support/mail.ts'
@@ -22,7 +23,8 @@ describe.runIf(usualKind() === 'postgres')('An SMTP server that is away', () => 
   let mayAnswer = Promise.resolve()
 
   beforeAll(async () => {
-    smtp = await startSmtp()
+    // A port that no connection is given while nobody listens there.
+    smtp = await startSmtp({ port: await freePort() })
     await smtp.close()
     database = await createTestDatabase('postgres')
     server = await openServer(database, mailEnv(smtp))
