@@ -47,26 +47,32 @@ describe.runIf(usualKind() === 'postgres')('An SMTP server that is away', () => 
       `SELECT id, kind, attempts, (extract(epoch FROM run_at - clock_timestamp()) / 60)::float8 AS minutes FROM jobs
        WHERE kind LIKE '%-mail' AND status = 'queued' AND attempts > 0 ORDER BY kind`,
     )
-  const hasten = () =>
-    db.system.query(`UPDATE jobs SET run_at = now() WHERE status = 'queued' AND kind LIKE '%-mail'`)
+  /** Has those run that were tried at most so often. */
+  const hasten = (attempts = 100) =>
+    db.system.query(
+      `UPDATE jobs SET run_at = now() WHERE status = 'queued' AND kind LIKE '%-mail' AND attempts <= $1`,
+      [attempts],
+    )
 
   it('for an hour gets every mail when it is back, once, with a link that still works', async () => {
     const email = newEmail('anna')
     const userId = await invite(email)
     const stranger = createClient(server, '')
     expect((await stranger.post('/auth/forgot-password', { email: OWNER.email })).status).toBe(200)
-    for (const [index, minutes] of DELAYS_MIN.entries()) {
-      const hasFailed = ({ attempts }: { attempts: number }) => attempts === index + 1
-      await until(`attempt ${index + 1} has failed`, async () => {
-        const waiting = await listMails()
-        return waiting.length === 2 && waiting.every(hasFailed)
+    for (let attempt = 1; attempt <= DELAYS_MIN.length; attempt++) {
+      let waiting: Awaited<ReturnType<typeof listMails>> = []
+      // The first delays are so short that one mail may be an attempt ahead of the other.
+      await until(`attempt ${attempt} has failed`, async () => {
+        waiting = await listMails()
+        return waiting.length === 2 && waiting.every(({ attempts }) => attempts >= attempt)
       })
-      for (const one of await listMails()) {
+      for (const one of waiting) {
+        const minutes = DELAYS_MIN[one.attempts - 1] as number
         expect(one.minutes).toBeLessThanOrEqual(minutes * 1.25)
         // The test itself takes some of the time.
         if (minutes >= 15) expect(one.minutes).toBeGreaterThan(minutes / 2)
       }
-      if (index < DELAYS_MIN.length - 1) await hasten()
+      if (attempt < DELAYS_MIN.length) await hasten(attempt)
     }
     // An hour and more has gone by since the link was asked for.
     await db.system.query(`UPDATE password_resets SET expires_at = now() - interval '1 hour'`)
