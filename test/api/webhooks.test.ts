@@ -207,9 +207,10 @@ describe('Webhooks', () => {
       await addWebhook('/quick', tenant)
       await Promise.all(Array.from({ length: 10 }, (_, n) => addRecord({ name: `Acme ${n}` }, tenant)))
       const got = await receiver.wait('/quick', 10)
+      // The quick ones may be done before the last of the others has begun.
+      await receiver.wait('/hangs', 6)
       // A delivery behind a hanging endpoint waits until that is given up.
       expect(givenUpAt).toBe(Number.POSITIVE_INFINITY)
-      expect(receiver.at('/hangs').length).toBeGreaterThanOrEqual(6)
       expect(new Set(got.map(({ headers }) => headers['webhook-id'])).size).toBe(10)
       const { attempts } = await attempted((hanging[0] as { _id: string })._id, 1, tenant)
       expect(attempts[0]).toMatchObject({ statusCode: null, error: 'No answer within 15 s' })
