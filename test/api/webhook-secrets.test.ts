@@ -102,8 +102,11 @@ describe('The secret of a webhook', () => {
     expect((await createClient(server, old).get('/user')).status).toBe(401)
     await addRecord()
     const newest = async () => (await owner.get(`/webhook/${_id}/deliveries`)).body.data[0]
-    await until('an attempt', async () => (await newest())?.attempts.length > 0)
-    const failed = await newest()
+    let failed = await newest()
+    await until('an attempt', async () => {
+      failed = await newest()
+      return failed?.attempts.length > 0
+    })
     expect(failed).toMatchObject({ status: 'pending', attempts: [{ statusCode: null }] })
     expect(failed.attempts[0].error).toMatch(/Rotate the webhook's secret/)
     expect(receiver.at('/unreadable')).toHaveLength(0)
