@@ -30,6 +30,8 @@ export function createTeam(db: Database) {
     if (event.kind === 'visibility') allowed.delete(event.organizationId)
     else if (event.kind === 'resync') allowed.clear()
     if (event.kind === 'visibility' || event.kind === 'resync') kept.clear()
+    // Whoever is shown a new key may see less than those who knew the one before.
+    if (event.kind === 'device') kept.delete(event.deviceId)
   })
 
   function isAllowed(organizationId: string): Promise<boolean> {
