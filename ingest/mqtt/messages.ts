@@ -81,17 +81,20 @@ function toTrackerMessage(
   return { payload, topic, clientId: client.id.replace(`${id}/`, ''), username: id, query: null }
 }
 
+interface PublishServices {
+  log: Log
+  metrics: IngestMetrics
+  sessions: Sessions
+  scheduler: Scheduler
+  traces: Pick<Traces, 'note'>
+}
+
 /**
  * Takes the will of a client that disconnected without DISCONNECT. Wills are not acknowledged, so without room in the log the
  * will is lost. [MQTT-3.1.2-8], [MQTT-3.14.4-3]
  */
 export function takeWill(
-  services: {
-    log: Log
-    metrics: IngestMetrics
-    sessions: Sessions
-    scheduler: Scheduler
-    traces: Pick<Traces, 'note'>
+  services: PublishServices & {
     intake: Intake
     forDevices: ForDevices
     onError: (error: unknown, doing: string) => void
@@ -110,17 +113,7 @@ export function takeWill(
   }
 }
 
-function publishWill(
-  services: {
-    log: Log
-    metrics: IngestMetrics
-    sessions: Sessions
-    scheduler: Scheduler
-    traces: Pick<Traces, 'note'>
-  },
-  sender: Sender,
-  will: Message,
-): void {
+function publishWill(services: PublishServices, sender: Sender, will: Message): void {
   const { publisher } = sender
   const entries = whileClockIsRight(() => decodePublish(services, sender, will))
   if (!entries?.length) return
