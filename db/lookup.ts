@@ -24,7 +24,7 @@ interface Asking<Row> {
 export function createLookup<Row>(
   list: (keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
 ): (key: string) => Promise<Row | null> {
-  /** By the owner; the one whose turn it is comes first. */
+  /** The waiting lookups of each owner; the owner whose turn it is comes first. */
   const lanes = new Map<string | undefined, Asking<Row>[]>()
   let running = false
 

@@ -1,7 +1,7 @@
 /** A part of the process that has connections and ends them in order. */
 export interface Draining {
   /**
-   * Stops opening connections that stay. Returns one function for each open one; it asks the connection to end by
+   * Refuses new lasting connections (MQTT, WebSocket). Returns a function for each open one, which asks it to end by
    * itself.
    */
   begin(): (() => void)[]
@@ -9,14 +9,14 @@ export interface Draining {
   refuse?(): void
   /** Accepts no more connections. The open ones go on. */
   stopListening?(): void
-  /** The number of connections left. Closes idle connections that never stay. */
+  /** Closes idle connections between two HTTP requests, and returns the number of connections that are left. */
   remaining(): number
 }
 
 /** With few connections the end comes sooner: a second or two for a fleet of forty. */
 const MIN_PER_SECOND = 20
 const TICK_MS = 20
-/** The share of the time in which new requests are served and staying connections end; the rest is for work under way. */
+/** The share of the time in which new requests are served and lasting connections end; the rest is for work under way. */
 const SERVING_SHARE = 2 / 3
 
 /**

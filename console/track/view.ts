@@ -1,7 +1,7 @@
 import type { MapColors } from '../map/colors.ts'
 import { TILE_PX } from '../map/mercator.ts'
 
-/** A place in shares of the world, x to the east and y to the south. */
+/** A place as fractions of the world's width and height (Web Mercator), x to the east and y to the south. */
 export interface Place {
   x: number
   y: number

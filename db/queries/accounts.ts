@@ -126,7 +126,7 @@ export async function registerAccount(
     .where(eq(accounts.id, id))
 }
 
-/** Sets the root of an account (fair/roots.ts), before it has its first password. */
+/** Sets the root by which a new account shares fairly (fair/roots.ts), before it gets its first password. */
 export async function setRoot(tx: Queryable, id: string, root: string): Promise<void> {
   await tx.query('UPDATE accounts SET root = $2 WHERE id = $1', [id, root])
 }

@@ -33,7 +33,7 @@ export async function takeKey(
     'SELECT fingerprint = $2 AS same, status, answer FROM idempotency_keys WHERE id = $1',
     [key.id, key.fingerprint],
   )
-  // The key was released in between: the next attempt will find it free.
+  // The key was released since the insertion failed: the client's next attempt finds it free.
   if (!row) return { kind: 'busy' }
   if (!row.same) return { kind: 'other' }
   if (row.status === null) return { kind: 'busy' }

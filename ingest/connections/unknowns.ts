@@ -183,7 +183,7 @@ export function divide(references: readonly UnknownReference[]): UnknownReferenc
   return all
 }
 
-/** One message may hold thousands of points of a reference; of those at the same time the first one is kept. */
+/** The newest points of an unknown reference, of which one message may hold thousands. Of points with the same time the first is kept. */
 function newest(points: UnknownReference['points']): UnknownReference['points'] {
   if (points.length <= KEPT_POINTS) return points
   const byTime = new Map<number, UnknownReference['points'][number]>()

@@ -16,8 +16,8 @@ import type { Sessions } from './sessions.ts'
 import { deviceOfTopic, topicsOf } from './topics.ts'
 
 /**
- * Takes the messages of an API key: points of the devices of its organization, on the topics of these devices. A message is done
- * when its points are durable or rejected; what was rejected is sent on the key's own topic.
+ * Takes the messages that a client with an API key publishes. They hold points of the organization's devices, each on the topic of
+ * its device. A message is done when its points are durable or rejected; rejections are sent on the key's own topic.
  */
 export interface ForDevices {
   /** Reads a message; null if an API key may not publish there. */

@@ -49,7 +49,7 @@ export const MAX_CARRIED_COMMANDS = 16
 export const MAX_ANSWER_BYTES = 8 * 1024
 /** The points that an answer to a command counts as while it waits: 50 answers of one connection, 200 of one credential. */
 export const ENTRIES_OF_ANSWER = 100
-/** Messages of QoS 1 that wait for a client's PUBACK or for its return. */
+/** Messages of QoS 1 to one client that wait for its PUBACK, or for its next connection. */
 export const MAX_QUEUED = 100
 /** The same over all sessions: about 60 MB. */
 export const MAX_QUEUED_IN_ALL = 100_000

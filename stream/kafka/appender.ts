@@ -51,8 +51,8 @@ export function createAppender(options: {
   let running: Promise<void> | undefined
 
   /**
-   * Writes one request's share of a partition into records; items whose entries are all taken move from the queue to
-   * `sending`.
+   * Packs as many waiting entries of a partition into records as one request to Kafka may hold. An item moves from the queue to
+   * `sending` with its last entry.
    */
   function takeRecords(queue: FairQueue<Waiting>, partition: number): Messages {
     const records: Buffer[] = []

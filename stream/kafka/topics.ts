@@ -99,7 +99,7 @@ export async function openTopics(options: {
 
   /** Wrong settings of an administrator's topic are said, not refused: it stores points all the same. */
   async function checkSettings(admin: Admin): Promise<void> {
-    // Without the right to describe a topic nothing can be said.
+    // Without the right to describe a topic its settings stay unknown, and nothing is said about them.
     const sentence = await findUnfit(admin, topics.points, replication).catch(() => null)
     if (sentence !== null) onError(new Error(sentence), 'checking the settings of the topic')
   }

@@ -100,7 +100,7 @@ export class LiveState {
     return maxAccuracy !== null && accuracy !== null && accuracy > maxAccuracy && recordedAt > fix.recordedAt
   }
 
-  /** The number of named subjects that are not offline: 100,000 take a millisecond. */
+  /** The number of subjects that are not offline, without those whose name is not read yet. 100,000 take a millisecond. */
   countOnline(): number {
     let count = 0
     for (const { info, state } of this.#bySubject.values()) if (info && state !== 'offline') count++

@@ -9,7 +9,7 @@ const PREFIX = 'is.'
 /** A filter asks for one value: lists and places have none that could be typed. */
 const UNFILTERED = ['multiselect', 'location']
 
-/** The filters of an address, by the keys of their fields. Those of fields that the role does not see are left out. */
+/** The filters in the page's URL, by the keys of their fields, without those of fields that the role does not see. */
 export function readFilters(
   params: URLSearchParams,
   fields: readonly FieldDefinition[],

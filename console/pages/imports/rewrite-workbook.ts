@@ -33,7 +33,7 @@ function rewriteSheet(xml: string, edits: Edits): string {
 const escapeXml = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** The row with another text in one cell, or with that cell where it has none. */
+/** The row with the text of one cell replaced; a row without that cell gets it. */
 function withText(row: string, [column, text]: [number, string]): string {
   const number = /<row[^>]*\sr="(\d+)"/.exec(row)?.[1] ?? ''
   const cell = `<c r="${nameOf(column)}${number}" t="inlineStr"><is><t xml:space="preserve">${escapeXml(text)}</t></is></c>`

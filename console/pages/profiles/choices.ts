@@ -100,7 +100,7 @@ export function addAttribute(draft: Draft, wanted: string, source: Source): Draf
 export const addCondition = (draft: Draft, condition: Condition): Draft =>
   draft.when.length >= MAX_CONDITIONS ? draft : { ...draft, when: [...draft.when, condition] }
 
-/** Makes a list the one whose entries are positions, or none: paths into its entries follow. */
+/** Chooses the list whose entries are positions; null for no list. Paths into its entries are rewritten to begin at an entry. */
 export function setEach(draft: Draft, each: string | null): Draft {
   const before = draft.each
   const follow = (path: string) => {

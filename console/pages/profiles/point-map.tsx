@@ -6,7 +6,7 @@ import { useMap } from '../../map/use-map.ts'
 
 const loadLayer = () => import('../map/trail-layer.ts')
 const PADDING_PX = 40
-/** The country around one position is recognizable, also where there are no streets. */
+/** With one position the map comes only as close as this, so that the country is recognized on a map without streets. */
 const MAX_ZOOM = 7
 
 /** A small map of positions, which moves to them when they change. `unseen` stands in its place where no map is drawn. */

@@ -28,7 +28,7 @@ function isArriving({ headers, complete, destroyed }: IncomingMessage): boolean 
 /** Resolves when the body ends, or when the time for it is over. */
 export async function drain(request: IncomingMessage): Promise<void> {
   if (!isArriving(request)) return
-  // It is too long to be read through, and its sender announced that, so it is answered at once.
+  // The announced body is too long to be read and discarded, so the request is answered at once.
   if (Number(request.headers['content-length']) > DRAINED_BYTES) {
     request.resume()
     return

@@ -71,8 +71,8 @@ export async function openBeside(
 }
 
 /**
- * Ends the caller's session and goes on with its sign-in in another organization; null if the account is not an active member of it.
- * The 30 days go on, and signing out there ends the sessions that were opened beside it.
+ * Replaces the caller's session by one in another organization; null if the account is not an active member of it. The new session
+ * ends at the latest 30 days after the sign-in, as the old one would have. Signing out of it ends the other sessions of that sign-in too.
  */
 export async function moveTo(
   tx: Queryable,

@@ -70,7 +70,7 @@ export function deviceRoutes(app: App, { db, config, mqtt, traces, lastSeen }: S
 
   app.get('/device/:id/diagnosis', diagnosis.getDiagnosis, async ({ caller, params: { id }, query }) => {
     const { organizationId } = caller
-    // Another process writes its own within a second.
+    // Writes the traces of this process before they are read; another process writes its own within a second.
     await traces.flush(id)
     // Before the stored one is read: in between it may be stored.
     const agoMs = lastSeen.pendingAgoMs({ kind: 'device', id })

@@ -87,7 +87,7 @@ export async function runSchedule(
     const work = await scheduler.walk(organizationId, findWork(due))
     return await db.tenant(organizationId, async tx => {
       const held = await claimSchedule(tx, organizationId, due._id)
-      // The schedule was changed meanwhile, or its tasks were created.
+      // Since it was read, the schedule was changed or deleted, or another process created its tasks.
       if (!held || !isDeepStrictEqual(basisOf(held), basisOf(due))) return 0
       return makeTasks(tx, organizationId, held, work)
     })

@@ -135,7 +135,7 @@ export function createProvider(
 
 const isOurs = (error: unknown) => error instanceof Error && 'retryAfterS' in error
 
-/** The part of an error that a log may hold: errors of the library hold addresses, codes and tokens. */
+/** The part of an error that is safe to log: errors of the library contain URLs, authorization codes and tokens. */
 function reasonOf(error: unknown): string {
   const { code, error: told } = error as { code?: unknown; error?: unknown }
   const words = [code, told].filter(word => typeof word === 'string' && /^[\w-]{1,80}$/.test(word))
