@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { parseJson } from '../fair/parse-json.ts'
+import { type Measured, parseJson } from '../fair/parse-json.ts'
 import type { Entry, Rejection } from '../stream/point.ts'
 import { cleanText, toJson, validateFix } from './fix.ts'
 import { type Format, NoPoint, type RawFix } from './formats/format.ts'
@@ -104,22 +104,15 @@ export function parsePayload(payload: Uint8Array): Parsed {
 }
 
 /** The same in steps, for a payload that may take long. */
-export function* parseLargePayload(payload: Buffer): Generator<void, Parsed> {
+export function* parseLargePayload(payload: Buffer, measured: Measured): Generator<void, Parsed> {
   if (!isUtf8(payload)) return NOT_JSON
   try {
-    return { value: yield* parseJson(withoutByteOrderMark(payload)) }
+    return { value: yield* parseJson(payload, measured) }
   } catch (error) {
     if (error instanceof SyntaxError) return NOT_JSON
     throw error
   }
 }
-
-const BYTE_ORDER_MARK = Buffer.from('\ufeff')
-
-export const withoutByteOrderMark = (text: Buffer): Buffer =>
-  text.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-    ? text.subarray(BYTE_ORDER_MARK.length)
-    : text
 
 function decodeLoosely(payload: Uint8Array): string {
   return Buffer.from(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseJson } from '../../fair/parse-json.ts'
+import { measureJson, parseJson } from '../../fair/parse-json.ts'
 import { atOnce } from '../../fair/scheduler.ts'
 
 /** What a reader makes of a text, with the order of keys; or that it refuses it. */
@@ -22,7 +22,8 @@ function describeValue(value: unknown): string {
 }
 
 const expectSame = (text: string, pieceBytes: number) => {
-  const read = () => atOnce(parseJson(Buffer.from(text), pieceBytes))
+  const bytes = Buffer.from(text)
+  const read = () => atOnce(parseJson(bytes, measureJson(bytes, undefined, pieceBytes)))
   expect([text, outcomeOf(read)]).toEqual([text, outcomeOf(() => JSON.parse(text))])
 }
 
@@ -83,6 +84,9 @@ describe('JSON parsed in steps', () => {
     '[          ]',
     '{          }',
     '[1,2,3,4,5}',
+    '[{"a":1},{"a":2},{"a":3},{"a":"},"},{"a":[{"b":1},{"b":2}]},{"a":4}]',
+    '[{"a":1},{"a":2},{"a":3},]',
+    '{"a":{"b":1},"c":{"d":1},"a":{"e":1},"__proto__":{"f":1},"g":1}',
     '"[1,2,3,4,5]',
     '["\\"","\\\\","]"," [",1,2,3]',
   ])('is that of JSON.parse: %s', text => {

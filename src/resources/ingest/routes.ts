@@ -44,9 +44,9 @@ export function ingestRoutes(app: App, { db, log, metrics, scheduler, intake }: 
       { parseAs: 'buffer' },
       async (request: FastifyRequest, sent: Buffer): Promise<Body> => {
         try {
-          const body = await unpackBody(request, sent, scheduler)
+          const { bytes: body, measured } = await unpackBody(request, sent, scheduler)
           if (isSmall(body) || !isJson(request, body)) return { body, unreadable: null }
-          const parsed = await scheduler.walk(ownerOf(request), parseLargePayload(body))
+          const parsed = await scheduler.walk(ownerOf(request), parseLargePayload(body, measured))
           return { body, parsed, unreadable: null }
         } catch (error) {
           if (!(error instanceof RequestError) || error.code !== 'invalid-input') throw error
