@@ -45,7 +45,8 @@ export function ingestRoutes(app: App, { db, log, metrics, scheduler, intake }: 
       async (request: FastifyRequest, sent: Buffer): Promise<Body> => {
         try {
           const { bytes: body, measured } = await unpackBody(request, sent, scheduler)
-          if (isSmall(body) || !isJson(request, body)) return { body, unreadable: null }
+          // Any large body, whatever its type says: parsing a form fails at its first character.
+          if (isSmall(body)) return { body, unreadable: null }
           const parsed = await scheduler.walk(ownerOf(request), parseLargePayload(body, measured))
           return { body, parsed, unreadable: null }
         } catch (error) {
