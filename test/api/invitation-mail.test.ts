@@ -168,6 +168,8 @@ describe.runIf(usualKind() === 'postgres')('Invitations by mail', () => {
       `SELECT mail_job AS id FROM invitations WHERE user_id = $1`,
       [_id],
     )
+    const isDone = `SELECT FROM jobs WHERE id = $1 AND status = 'done'`
+    await until('its job has ended', async () => (await db.system.query(isDone, [job?.id])).length === 1)
     // As that process would have left it: the mail was handed over, and nothing says so.
     const token = tokenOf((await smtp.wait(email))[0] as never, 'invitation')
     const sealed = createSealedTokens(SECRET).seal(token, _id)

@@ -170,6 +170,26 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
     expect(await state()).toMatchObject({ status: 'none', isOffered: true })
   })
 
+  it('goes with its import, which cannot add to records that have been deleted', async () => {
+    const importJobs = `jobs WHERE organization_id IS NOT NULL AND kind = 'import' AND status IN ('queued', 'running')`
+    await db.system.query(`CREATE FUNCTION run_later() RETURNS trigger LANGUAGE plpgsql
+      AS 'BEGIN NEW.run_at := ''infinity''; RETURN NEW; END'`)
+    await db.system.query(
+      `CREATE TRIGGER run_later BEFORE INSERT ON jobs FOR EACH ROW WHEN (NEW.kind = 'import') EXECUTE FUNCTION run_later()`,
+    )
+    await order()
+    await until('the import waits', async () => (await countOf(importJobs)) === 1)
+    await db.system.query('DROP FUNCTION run_later CASCADE')
+    const letGo = await hold(db, 'LOCK TABLE rejection_counts IN ACCESS EXCLUSIVE MODE')
+    const deletion = owner.delete('/organization/sample-data')
+    await until('its records are deleted', async () => (await countOf('data_records')) === 0)
+    await db.system.query(`UPDATE jobs SET run_at = now() WHERE kind = 'import'`)
+    await until('the import has ended', async () => (await countOf(importJobs)) === 0)
+    await letGo()
+    expect((await deletion).body.data.removed.imports).toBe(1)
+    expect(await state()).toMatchObject({ status: 'none', isOffered: true })
+  })
+
   it('stays while an own import into it works', async () => {
     await order()
     await until(

@@ -39,9 +39,11 @@ export async function deleteSampleData(
   const inTurn = <Done>(work: (tx: Queryable) => Promise<Done>) => db.tenant(organizationId, work)
   const across = <Done>(work: (tx: Queryable) => Promise<Done>) =>
     inTurn(tx => acrossOrganizations(tx, () => work(tx)))
-  await inTurn(async tx => {
+  const imports = await inTurn(async tx => {
     await cancelCreation(tx, organizationId)
     await rejectUnfinished(tx)
+    // Before the records, to which one that works would add.
+    return acrossOrganizations(tx, () => deleteSampleImports(tx, organizationId, IMPORT_JOB))
   })
   const tasks = await countSteps(TASKS_AT_ONCE, limit => inTurn(tx => deleteSampleTasks(tx, limit)))
   for (const { reference, id } of await inTurn(listSampleTaskReferences))
@@ -53,12 +55,12 @@ export async function deleteSampleData(
   return inTurn(async tx => {
     await rejectUnfinished(tx)
     await beginFenceChange(tx, organizationId)
-    // Its people may have been given tasks meanwhile, which would keep their hubs.
-    const late = await deleteSampleTasks(tx, TASKS_AT_ONCE)
     const schedules = await deleteSampleSchedules(tx)
+    // A schedule may have created tasks meanwhile, and its people may have been given some. They would keep the hubs.
+    const late = await deleteSampleTasks(tx, TASKS_AT_ONCE)
     const rest = await acrossOrganizations(tx, () => deleteCompany(tx, organizationId))
     await finish(tx)
-    return { tasks: tasks + late, schedules, dataSources, ...rest }
+    return { tasks: tasks + late, schedules, dataSources, imports: imports.length, ...rest }
   })
 }
 
@@ -88,10 +90,9 @@ async function rejectUnfinished(tx: Queryable): Promise<void> {
 }
 
 async function deleteCompany(tx: Queryable, organizationId: string): Promise<{ [resource: string]: number }> {
-  const imports = await deleteSampleImports(tx, organizationId, IMPORT_JOB)
   await deleteEmptySampleTypes(tx, organizationId)
   const { subjects, removed } = await deleteSamplePeople(tx, organizationId)
   const places = await deleteSamplePlaces(tx, organizationId, COMPANY_JOB)
   await orderSweep(tx, subjects)
-  return { imports: imports.length, ...removed, ...places }
+  return { ...removed, ...places }
 }
