@@ -238,24 +238,6 @@ interface Adopting {
   visible: VisibleHubs
 }
 
-/** Which of these references nothing is known of, by their place. */
-export async function listUnheard(
-  tx: Queryable,
-  { organizationId, connectionId, visible }: Adopting,
-  references: readonly string[],
-): Promise<number[]> {
-  const folded = references.map(foldReference)
-  const waiting = await tx.query<{ folded: string }>(
-    'SELECT folded FROM unknown_references WHERE connection_id = $1 AND folded = ANY($2::text[])',
-    [connectionId, folded],
-  )
-  const heard = new Set(waiting.map(row => row.folded))
-  const devices = await listDevicesByReference(tx, organizationId, folded)
-  const ids = [...devices.values()].map(({ id }) => id)
-  const seen = await listDeviceSubjects(tx, ids, visible)
-  return folded.flatMap((key, place) => (heard.has(key) || seen.has(devices.get(key)?.id ?? '') ? [] : place))
-}
-
 /**
  * Creates a device for each unknown reference, at most `ADOPTED_AT_ONCE`, unless it has one by now, and hands its kept points
  * over to it. Resolves to one entry for each reference; null where nothing is known of it.

@@ -80,7 +80,12 @@ describe('A connection for trackers', () => {
       code: 'invalid-input',
       errors: [{ path: 'references.0', code: 'not-found' }],
     })
-    const [first, second] = await Promise.all([adopt(connection, 'abc-1'), adopt(connection, 'ABC-1')])
+    // One that dropped out of the list meanwhile keeps nobody else from being adopted.
+    const [first, second] = await Promise.all([
+      adopt(connection, 'nobody', 'abc-1'),
+      adopt(connection, 'ABC-1'),
+    ])
+    expect([first.body.data.length, second.body.data.length]).toEqual([1, 1])
     const [one, two] = [first.body.data[0], second.body.data[0]]
     expect(one.deviceId).toBe(two.deviceId)
     expect(one.points + two.points).toBe(100)

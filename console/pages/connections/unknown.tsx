@@ -127,14 +127,16 @@ function useAdoption(id: string) {
   const mutation = useMutation({
     mutationFn: async (references: string[]) => {
       setDone(0)
+      let devices = 0
       let points = 0
       for (let at = 0; at < references.length; at += AT_ONCE) {
         const body = { references: references.slice(at, at + AT_ONCE) }
         const { data } = await answered(api.POST('/api/v3/connection/{id}/adopt', { ...pathTo(id), body }))
+        devices += data.length
         for (const one of data) points += one.points
-        setDone(at + data.length)
+        setDone(at + body.references.length)
       }
-      return { devices: references.length, points }
+      return { devices, points }
     },
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ['devices'] })

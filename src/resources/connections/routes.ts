@@ -20,7 +20,6 @@ import {
   type Adopted,
   adoptReferences,
   deleteSomeKept,
-  listUnheard,
   listUnknown,
 } from '../../../db/queries/unknown-references.ts'
 import { createConnectionKey, createDeviceKey } from '../../../ingest/identity/authenticate.ts'
@@ -161,10 +160,7 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
     const given = await db.tenant(organizationId, async tx => {
       const { _id, hubId } = await getConnection(tx, params.id, caller)
       if (!scopeOf(caller.permissionDetails, 'create/device')) throw lacksPermission('create/device')
-      const given = { organizationId, connectionId: _id, hubId, keyBy: userId, visible: caller.hubIds }
-      const [missing] = await listUnheard(tx, given, references)
-      if (missing !== undefined) throw unheard(missing)
-      return given
+      return { organizationId, connectionId: _id, hubId, keyBy: userId, visible: caller.hubIds }
     })
     const adopted: Adopted[] = []
     // Each may have a hundred points, so they are handed over in steps.
@@ -172,15 +168,16 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
       const some = references.slice(from, from + ADOPTED_AT_ONCE)
       await db.tenant(organizationId, async tx => {
         const found = await adoptReferences(tx, given, some, () => createDeviceKey().hash)
-        const missing = found.indexOf(null)
-        if (missing !== -1) throw unheard(from + missing)
         const devices = found.filter(one => one !== null)
+        if (devices.length === 0) return
         const changes = { references: { to: devices.map(({ reference }) => reference) } }
         const resourceId = given.connectionId
         await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId, changes })
         adopted.push(...devices)
       })
     }
+    if (adopted.length === 0)
+      throw invalid('references.0', 'No message of this reference is kept.', 'not-found')
     return ok(adopted, 'References adopted')
   })
 
@@ -193,9 +190,6 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
     return listedWhole(shown)
   })
 }
-
-const unheard = (place: number) =>
-  invalid(`references.${place}`, 'No message of this reference is kept.', 'not-found')
 
 /** Messages and last points hold positions, also of devices of other hubs. */
 const seesPositions = ({ permissionDetails, hubIds }: Caller) =>

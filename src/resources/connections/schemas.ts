@@ -317,7 +317,7 @@ export const adopt = operation({
   tags,
   summary: 'Create devices for unknown references',
   description: `Each reference becomes a device of that name in the connection's hub, and its kept points (the newest 100) go to its history.
-Needs \`create/device\` as well.`,
+A reference of which nothing is kept any more is left out of the answer; 400 if that is true of all of them. Needs \`create/device\` as well.`,
   params,
   body: z.strictObject({
     references: z
