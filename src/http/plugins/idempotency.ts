@@ -7,7 +7,9 @@ import {
   releaseKey,
   takeKey,
 } from '../../../db/queries/idempotency-keys.ts'
+import { rootOf } from '../../../fair/roots.ts'
 import type { App, Services } from '../../services.ts'
+import { createAnswerRoom } from '../answer-room.ts'
 import { conflict, invalid, RequestError } from '../errors.ts'
 import { createBox } from '../secrets.ts'
 
@@ -38,7 +40,7 @@ function ownerOf({ caller, routeOptions }: FastifyRequest): string | null {
 }
 
 /**
- * A larger answer is not stored, only the fact that it was sent. For a stream only the key and the request are stored:
+ * A larger answer is not stored, only the fact that it was sent, nor one that finds no room (answer-room.ts). For a stream only the key and the request are stored:
  * streams are exports, which change nothing when they are repeated.
  */
 const MAX_ANSWER_BYTES = 1024 * 1024
@@ -62,6 +64,7 @@ declare module 'fastify' {
 
 export function addIdempotency(app: App, { db, config }: Services): void {
   const box = createBox(config.jwtSecret, 'idempotency')
+  const room = createAnswerRoom()
   app.decorateRequest('idempotency', null)
   app.decorateRequest('isRepeated', false)
 
@@ -137,7 +140,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
           throw conflict('The answer of this Idempotency-Key cannot be read any more. Use a new one.')
         const { type, body } = JSON.parse(answer) as { type: string; body: string | null }
         if (body === null)
-          throw conflict('This was carried out already, and its answer is too long to be given again.')
+          throw conflict('This was carried out already, and its answer was too long to be given again.')
         void reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
         return true
       }
@@ -159,7 +162,8 @@ export function addIdempotency(app: App, { db, config }: Services): void {
       else if (typeof payload !== 'string') await keepAnswer(db.system, leased, status, null)
       else {
         const type = String(reply.getHeader('content-type') ?? 'application/json')
-        const body = payload.length > MAX_ANSWER_BYTES ? null : payload
+        const owner = rootOf(request.caller?.organizationId ?? '')
+        const body = payload.length <= MAX_ANSWER_BYTES && room.take(owner, payload.length) ? payload : null
         await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body }), leased))
       }
     } catch (err) {
