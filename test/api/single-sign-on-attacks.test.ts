@@ -371,12 +371,14 @@ describe.runIf(usualKind() === 'postgres')('With OIDC_ONLY and mail', () => {
       await smtp.wait(email)
       const db = await openTestDatabase(database)
       await db.system.query(`UPDATE accounts SET password_hash = 'from before' WHERE email = $1`, [email])
-      await db.close()
       for (const asking of [email, 'owner@example.com'])
         expect((await createClient(server, '').post('/auth/forgot-password', { email: asking })).status).toBe(
           200,
         )
       await smtp.wait('owner@example.com')
+      const left = `SELECT FROM jobs WHERE status IN ('queued', 'running') AND kind LIKE '%password%'`
+      await until('no job waits', async () => (await db.system.query(left)).length === 0)
+      await db.close()
       expect(smtp.mails.filter(({ to }) => to.includes(email))).toHaveLength(1)
     } finally {
       await server.stop()

@@ -140,6 +140,7 @@ describe('A connection of a credential', () => {
       const endings: string[] = []
       watcher.watch({ follow, end: why => void endings.push(why) }, toPublisher(caller))
       const { organizationId } = caller
+      await db.hearChanges()
       await db.system.query(`SELECT pg_notify('fieldline', $1)`, [
         JSON.stringify({ kind: 'visibility', organizationId }),
       ])

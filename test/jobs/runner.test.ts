@@ -295,7 +295,9 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
     )
     await run([cannotEnd], { ...FAST, leaseMs })
     await until('it runs', async () => (await read(running))?.status === 'running')
-    const [unendable, left] = [await add(0), await add(2)]
+    // Later, so that the runner does not take them before they are left behind.
+    const later = { delayMs: 3_600_000 }
+    const [unendable, left] = [await add(0, {}, later), await add(2, {}, later)]
     await db.system.query(
       `UPDATE jobs SET status = 'running', lease = 1, lease_until = now() - interval '1 s',
          attempts = CASE WHEN id = $1 THEN 3 ELSE 1 END WHERE id = ANY($2)`,
