@@ -1,5 +1,6 @@
 import { newId, type Queryable } from '../client.ts'
 import { type Shown, shownColumns } from '../columns.ts'
+import { OvertakenError } from '../failures.ts'
 import { type RecordText, recordText, searchText, type UniqueValue, uniqueValues } from '../record-text.ts'
 import { dataRecords, type Values } from '../schema/data-records.ts'
 import type { Field } from '../schema/flows.ts'
@@ -41,7 +42,8 @@ export const newKeys = (fields: readonly Field[], records: readonly NewRecord[])
 
 /**
  * Reserves unique values for records, and returns those that other records have. Two writers of the same value wait for
- * each other; the values are sorted, so that they never deadlock.
+ * each other; the values are sorted, so that they never deadlock. Throws OvertakenError if a record gave up a value at the
+ * moment at which it was taken here.
  */
 export async function insertKeys(
   tx: Queryable,
@@ -66,7 +68,10 @@ export async function insertKeys(
       sorted.map(({ recordId }) => recordId),
     ],
   )
-  return inserted?.count === keys.length ? [] : listTakenValues(tx, organizationId, dataTypeId, keys)
+  if (inserted?.count === keys.length) return []
+  const holders = await listHolders(tx, organizationId, dataTypeId, keys)
+  if (holders.length < keys.length) throw new OvertakenError('A unique value was given up meanwhile')
+  return holders.filter(isOther)
 }
 
 /** The given unique values that other records have. */
@@ -76,13 +81,23 @@ export async function listTakenValues(
   dataTypeId: string,
   keys: readonly NewKey[],
 ): Promise<TakenValue[]> {
-  if (keys.length === 0) return []
-  return tx.query(
+  return keys.length === 0 ? [] : (await listHolders(tx, organizationId, dataTypeId, keys)).filter(isOther)
+}
+
+const isOther = ({ recordId, takenBy }: TakenValue) => recordId !== takenBy
+
+/** The records that have these unique values. */
+const listHolders = (
+  tx: Queryable,
+  organizationId: string,
+  dataTypeId: string,
+  keys: readonly NewKey[],
+): Promise<TakenValue[]> =>
+  tx.query(
     `SELECT w.record_id AS "recordId", w.field, k.record_id AS "takenBy"
      FROM unnest($3::text[], $4::text[], $5::uuid[], $6::text[]) AS w(name, value, record_id, field)
      CROSS JOIN LATERAL (SELECT record_id FROM data_keys
-       WHERE organization_id = $1 AND data_type_id = $2 AND field = w.name AND value = w.value LIMIT 1) k
-     WHERE k.record_id <> w.record_id`,
+       WHERE organization_id = $1 AND data_type_id = $2 AND field = w.name AND value = w.value LIMIT 1) k`,
     [
       organizationId,
       dataTypeId,
@@ -92,7 +107,6 @@ export async function listTakenValues(
       keys.map(({ field }) => field),
     ],
   )
-}
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
