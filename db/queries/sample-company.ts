@@ -95,12 +95,13 @@ export function listSampleTaskReferences(
   )
 }
 
-/** Rows that sample devices and geofences have caused, of which there may be any number. */
+/** Rows that sample devices, their people and geofences have caused, of which there may be any number. */
 const CAUSED = [
   ['geofence_events', 'subject_id = ANY($2::uuid[])', 'id'],
   ['geofence_spans', 'subject_key = ANY($2::int4[])', 'key'],
   ['rejections', 'subject_key = ANY($2::int4[])', 'key'],
   ['rejection_counts', 'subject_key = ANY($2::int4[])', 'key'],
+  ['commands', 'device_id = ANY($2::uuid[])', 'id'],
   ['geofence_events', 'geofence_id = ANY($2::uuid[])', 'geofence'],
 ] as const
 
@@ -151,6 +152,11 @@ export async function deleteSamplePeople(
     ])
     return gone.map(({ id }) => id)
   }
+  // From here on nobody makes a command for them.
+  await tx.query('UPDATE devices SET deleted_at = now() WHERE organization_id = $1 AND is_sample', [
+    organizationId,
+  ])
+  await remove('commands WHERE organization_id = $1 AND device_id = ANY($2::uuid[])', ids)
   const links = await remove(
     'tracking_links WHERE organization_id = $1 AND (is_sample OR subject_id = ANY($2::uuid[]) OR user_id = ANY($2::uuid[]))',
     ids,
@@ -242,7 +248,7 @@ export async function deleteSamplePlaces(
     `DELETE FROM flows t WHERE organization_id = $1 AND is_sample ${unused(['tasks', 'schedules'], 'flow_id')} RETURNING 1`,
     [organizationId],
   )
-  const users = ['devices', 'vehicles', 'teams', 'geofences', 'tasks', 'schedules']
+  const users = ['devices', 'vehicles', 'teams', 'geofences', 'connections', 'tasks', 'schedules']
   const hubs = await tx.query(
     `DELETE FROM hubs t WHERE organization_id = $1 AND is_sample ${unused(users, 'hub_id')} RETURNING 1`,
     [organizationId],

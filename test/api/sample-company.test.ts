@@ -10,6 +10,27 @@ import { until } from '../support/wait.ts'
 
 /** Entries of the audit log stay, and so does the number of the last change of geofences, by which caches are checked. */
 const KEPT = ['audit_log', 'geofence_versions']
+/** What keeps a sample, or what one is made of, from being deleted: the removal goes through all of these. */
+const HOLDING = [
+  'commands to devices',
+  'connections to hubs',
+  'data_records to data_types',
+  'device_references to devices',
+  'devices to hubs',
+  'devices to subjects',
+  'geofence_events to geofences',
+  'geofence_events to subjects',
+  'geofences to hubs',
+  'mounts to devices',
+  'schedules to flows',
+  'schedules to hubs',
+  'tasks to flows',
+  'tasks to hubs',
+  'teams to hubs',
+  'tracking_links to subjects',
+  'users to subjects',
+  'vehicles to hubs',
+]
 const DAY_MS = 24 * 3_600_000
 
 // The test reads the database beside the server, which PGlite does not allow.
@@ -168,6 +189,28 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
     expect(await list('/tasks')).toEqual([])
     expect(await list('/hubs')).toEqual([])
     expect(await state()).toMatchObject({ status: 'none', isOffered: true })
+  })
+
+  it('goes with the commands of its devices, and without a hub that a connection is in', async () => {
+    const references = await db.system.query<{ name: string }>(
+      `SELECT conrelid::regclass || ' to ' || confrelid::regclass AS name FROM pg_constraint
+       WHERE contype = 'f' AND confdeltype = 'a' AND conparentid = 0 AND confrelid IN (
+         SELECT attrelid FROM pg_attribute WHERE attname = 'is_sample' UNION ALL SELECT 'subjects'::regclass) ORDER BY 1`,
+    )
+    expect(references.map(({ name }) => name)).toEqual(HOLDING)
+    await order()
+    await until('the company', async () => (await list('/vehicles')).length === 12)
+    const [[device], [hub]] = await Promise.all(['/devices', '/hubs'].map(list))
+    const command = await owner.post(`/device/${device?._id}/command`, { name: 'locate', payload: {} })
+    expect(command.status).toBe(201)
+    const connection = { name: 'Ours', kind: 'http', profileId: 'ttn', hubId: hub?._id }
+    const made = await owner.post('/connection', connection)
+    expect(made.status).toBe(201)
+    const gone = await owner.delete('/organization/sample-data')
+    expect(gone.body.data.removed).toMatchObject({ devices: 12, hubs: 2 })
+    expect(await list('/hubs')).toMatchObject([{ _id: hub?._id }])
+    expect((await owner.delete(`/connection/${made.body.data._id}`)).status).toBe(200)
+    expect((await owner.delete('/organization/sample-data')).body.data.removed.hubs).toBe(1)
   })
 
   it('goes with its import, which cannot add to records that have been deleted', async () => {
