@@ -75,7 +75,8 @@ function expressionOf({ name, kind }: BackedTable, column: string, given: string
   if (name === 'newest_fixes' && column === 'log_partition') return '0'
   if (name === 'newest_fixes' && column === 'log_offset') return '-1'
   if (name === 'newest_fixes' && column === 'replaced_offset') return 'NULL'
-  if (name === 'connection_states' && (column === 'held_by' || column === 'held_until')) return 'NULL'
+  if (name === 'connection_states' && column === 'held_by') return 'NULL'
+  if (name === 'connection_states' && column === 'held_until') return `'-infinity'`
   if (name === 'jobs' && column === 'status') return `'queued'`
   if (name === 'jobs' && column === 'lease_until') return 'NULL'
   // The archive may name the root of anybody. The organization and its members share one.
@@ -138,6 +139,21 @@ async function checkAccounts(run: Run, organizationId: string): Promise<void> {
     throw new Error('The archive has an account of no member, or under an address that is not its own.')
 }
 
+/** What waits for a job that stays behind (JOBS) has ended, so that it can be asked for again. */
+async function endWork(run: Run, organizationId: string): Promise<void> {
+  await run({
+    text: `UPDATE imports SET undo = undo || jsonb_build_object('status', 'failed', 'finishedAt', now(),
+        'error', 'The organization was restored meanwhile. Ask for it again.')
+      WHERE organization_id = $1 AND undo->>'status' IN ('queued', 'processing')`,
+    values: [organizationId],
+  })
+  await run({
+    text: `UPDATE invitations SET mail = 'failed', mail_job = NULL, sealed_token = NULL
+      WHERE organization_id = $1 AND mail = 'waiting'`,
+    values: [organizationId],
+  })
+}
+
 /** A sequence that an archive could move to its end would stop the server. */
 const MAX_POSITION = 2 ** 52
 
@@ -156,6 +172,7 @@ export async function finishRestoration(
     values: [organizationId, visibilityVersion],
   })
   await checkAccounts(run, organizationId)
+  await endWork(run, organizationId)
   for (const [sequence, columns] of Object.entries(SEQUENCES)) {
     const highest = columns.map(
       ([table, column]) => `(SELECT max(${column}) FROM ${table} WHERE organization_id = $1)`,

@@ -200,7 +200,8 @@ describe.runIf(usualKind() === 'postgres')('The sample company', () => {
     expect(references.map(({ name }) => name)).toEqual(HOLDING)
     await order()
     await until('the company', async () => (await list('/vehicles')).length === 12)
-    const [[device], [hub]] = await Promise.all(['/devices', '/hubs'].map(list))
+    const [device] = await list('/devices')
+    const [hub] = await list('/hubs')
     const command = await owner.post(`/device/${device?._id}/command`, { name: 'locate', payload: {} })
     expect(command.status).toBe(201)
     const connection = { name: 'Ours', kind: 'http', profileId: 'ttn', hubId: hub?._id }

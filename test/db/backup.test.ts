@@ -9,7 +9,8 @@ import type { Driver } from '../../db/drivers/driver.ts'
 import { backUp } from '../../src/operate/backup-organization.ts'
 import { type Restored, restore } from '../../src/operate/restore-organization.ts'
 import { addApiKey } from '../support/api-keys.ts'
-import { type Client, createClient, createDevice, readHistory, signIn } from '../support/client.ts'
+import { fill, fillWork } from '../support/backup-organization.ts'
+import { createDevice, readHistory, signIn } from '../support/client.ts'
 import {
   createTestDatabase,
   type Kind,
@@ -17,9 +18,7 @@ import {
   postgresMissing,
   type TestDatabase,
 } from '../support/database.ts'
-import { addPerson, roleId } from '../support/people.ts'
-import { openServer, type Server } from '../support/server.ts'
-import { until } from '../support/wait.ts'
+import { openServer } from '../support/server.ts'
 
 /** Columns whose values belong to a server, and tables that are compared by what remains. */
 const OF_A_SERVER: { [table: string]: string[] } = {
@@ -29,6 +28,9 @@ const OF_A_SERVER: { [table: string]: string[] } = {
   geofence_spans: ['id'],
   jobs: ['status', 'lease_until', 'root'],
   connection_states: ['held_by', 'held_until'],
+  // Their jobs stay behind.
+  imports: ['undo'],
+  invitations: ['mail', 'mail_job', 'sealed_token'],
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'fieldline-backup-'))
@@ -73,6 +75,7 @@ describe.skipIf(missing)('A backup of an organization', () => {
     db = await openTestDatabase(source)
     const [organization] = await db.system.query<{ id: string }>('SELECT id FROM organizations')
     organizationId = organization?.id as string
+    await fillWork(db, organizationId)
     await backUp({
       driver: db.driver,
       dataDir: source.dataDir,
@@ -145,6 +148,11 @@ describe.skipIf(missing)('A backup of an organization', () => {
       for (const [name, content] of readFiles(source.dataDir))
         expect(readFileSync(join(target.dataDir, name)).equals(content), name).toBe(true)
       expect(Object.values(before).flat().length).toBeGreaterThan(1_000)
+      expect(Object.keys(before).filter(name => before[name]?.length === 0)).toEqual([])
+      const work = `SELECT i.undo->>'status' AS undo, n.mail FROM imports i JOIN invitations n USING (organization_id)`
+      expect(await there.system.query(`${work} WHERE organization_id = $1`, [organizationId])).toEqual([
+        { undo: 'failed', mail: 'failed' },
+      ])
       expect(await readAll(there, organizationId)).toEqual(before)
       const again = join(folder, 'again.backup')
       const from = { driver: there.driver, dataDir: target.dataDir, organizationId, release: 'a release' }
@@ -234,57 +242,6 @@ describe.skipIf(missing)('A backup of an organization', () => {
 })
 
 const CREDENTIALS = { email: 'owner@example.com', password: 'correct horse battery' }
-
-/** Something of everything that people make. */
-async function fill(owner: Client, server: Server): Promise<void> {
-  const create = async (path: string, body: object, status = 201) => {
-    const answer = await owner.post(path, body)
-    expect(answer.status, `${path} ${JSON.stringify(answer.body)}`).toBe(status)
-    return answer.body.data
-  }
-  const hubId = (await create('/hub', { name: 'Hub "one"\n\\', lat: 1.1, lng: 2.2 }))._id
-  const person = await addPerson(server, owner, { hubId: [hubId] })
-  const teamId = (await create('/team', { name: 'Team', hubId, memberIds: [person.userId] }))._id
-  const vehicleId = (await create('/vehicle', { name: 'Van', hubId, tags: ['a', 'b "c"'] }))._id
-  const device = await createDevice(owner, 'Mounted')
-  expect((await owner.patch(`/device/${device.id}`, { vehicleId })).status).toBe(200)
-  await create('/geofence', {
-    name: 'Yard',
-    shape: { type: 'circle', center: { lat: 1, lng: 2 }, radius: 500 },
-  })
-  for (let n = 0; n < 6; n++) await create('/task', { name: `Task ${n}`, hubId, teamId, vehicleId })
-  // More than are read and written at once.
-  const points = Array.from({ length: 5_200 }, (_, n) => ({
-    ...{
-      lat: 1 + n / 1e4,
-      lng: 2,
-      timestamp: Date.now() - 20 * 86_400_000 + n * 60_000,
-      speed: n / 7,
-      attributes: { n },
-    },
-  }))
-  for (let from = 0; from < points.length; from += 1_000) {
-    const sent = points.slice(from, from + 1_000)
-    expect(
-      (await createClient(server, device.key).post('/location-history/bulk', { points: sent })).status,
-    ).toBe(200)
-  }
-  const expiresAt = new Date(Date.now() + 3_600_000)
-  await create('/tracking-link', { subjectId: device.id, subjectType: 'device', expiresAt })
-  await owner.post('/users/invite', {
-    email: 'invited@example.com',
-    name: 'Invited',
-    roleId: await roleId(owner, 'Planner'),
-  })
-  const fields = [{ key: 'name', label: 'Name', type: 'text' }]
-  const dataTypeId = (await create('/data-type', { name: 'Visit', fields }))._id
-  await create('/webhook', { url: `${server.url}/none`, events: ['data-source-created'] })
-  for (let n = 0; n < 50; n++)
-    await create('/data', { dataTypeId, data: { name: `Ada ${n} "the first"\n\\ ü` } })
-  await create('/data/export', { dataTypeId, format: 'json' }, 202)
-  const exports = async () => (await owner.get('/tasks/export-log')).body.data
-  await until('the file is there', async () => (await exports())[0]?.status === 'completed')
-}
 
 /** The finished files of exports. */
 function readFiles(dataDir: string): [name: string, content: Buffer][] {
