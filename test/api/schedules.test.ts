@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, signIn } from '../support/client.ts'
+import { openTestDatabase, usualKind } from '../support/database.ts'
 import { useServer } from '../support/own-server.ts'
 import { addHub, addOrganization, addPerson } from '../support/people.ts'
 
@@ -9,7 +10,7 @@ const inHours = (hours: number) => new Date(Date.now() + hours * HOUR).toISOStri
 
 describe('Task schedules', () => {
   // Without jobs, so that no tasks are created meanwhile.
-  const { server } = useServer({ ROLES: 'api,ingest,writer,live' })
+  const { server, database } = useServer({ ROLES: 'api,ingest,writer,live' })
   let owner: Client
 
   beforeAll(async () => {
@@ -185,6 +186,26 @@ describe('Task schedules', () => {
     for (const schedules of [[], 'x', undefined])
       expect((await owner.post('/task/schedules/bulk', { schedules })).status).toBe(400)
   })
+
+  it.runIf(usualKind() === 'postgres')(
+    'of a list are not created again because a later one has failed: the answer says which are there',
+    async () => {
+      const db = await openTestDatabase(database)
+      await db.system.query(`ALTER TABLE schedules ADD CONSTRAINT schedules_late CHECK (name <> 'Late')`)
+      const named = (name: string, count: number) => Array.from({ length: count }, () => ({ name }))
+      const post = (schedules: object[]) => owner.post('/task/schedules/bulk', { schedules })
+      expect((await post(named('Late', 60))).status).toBeGreaterThanOrEqual(400)
+      const answer = await post([...named('Early', 50), ...named('Late', 30)])
+      await db.system.query('ALTER TABLE schedules DROP CONSTRAINT schedules_late')
+      await db.close()
+      expect([answer.status, answer.body.message]).toEqual([200, '30 of 80 could not be created'])
+      const states = answer.body.data.map(({ status }: { status: string }) => status)
+      expect(states).toEqual([...Array(50).fill('created'), ...Array(30).fill('failed')])
+      expect(answer.body.data[50].errors).toMatchObject([
+        { message: expect.stringContaining('Send this one') },
+      ])
+    },
+  )
 
   it('of a long flow are created as far as their answer goes, and listed page by page', async () => {
     const field = (key: string) => ({ key, label: 'L'.repeat(100), type: 'text' })

@@ -58,8 +58,10 @@ export function scheduleRoutes(app: App, { db, scheduler }: Services): void {
   })
 
   const bulk = { ...operations.createSchedules, bodyLimit: MAX_BYTES }
-  app.post('/task/schedules/bulk', bulk, async ({ caller, body }) => {
-    const outcomes = await createEach(db, scheduler, caller, body.schedules)
+  app.post('/task/schedules/bulk', bulk, async ({ caller, body, log }) => {
+    const outcomes = await createEach(db, scheduler, caller, body.schedules, err =>
+      log.warn({ err }, 'The rest of a list of schedules was not created'),
+    )
     const made = outcomes.flatMap(({ schedule }) => schedule ?? [])
     const present = await createPresenter(db, caller, made)
     const failed = outcomes.length - made.length

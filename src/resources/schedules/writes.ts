@@ -66,15 +66,26 @@ const MAX_FLOW_BYTES = 8 * 1024 * 1024
 /** Eleven years of days for each of 500 rules: some 2 s, in turns. */
 const MAX_LIST_STEPS = 10 * MAX_STEPS
 
+const NOT_CREATED: FieldError = {
+  path: '',
+  code: 'invalid',
+  message: 'The server came no further. Send this one again.',
+}
+
 /** The number of schedules written in one transaction, so that nobody waits for a whole list. */
 const PIECE = 50
 
-/** Creates each schedule of a list, or reports its errors. */
+/**
+ * Creates each schedule of a list, or reports its errors. A piece that fails as a whole, such as without a turn in the
+ * database, fails the request if it is the first one. Later, those that are created must not be created again by a
+ * repeated request, so the answer says which are not.
+ */
 export async function createEach(
   db: Database,
   scheduler: Scheduler,
   caller: Caller,
   given: readonly unknown[],
+  onError: (error: unknown) => void,
 ): Promise<Outcome[]> {
   const { organizationId } = caller
   const defaults = await db.tenant(organizationId, readScheduleDefaults)
@@ -88,7 +99,16 @@ export async function createEach(
       if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
       else planned.push({ index: from + at, schedule: read.schedule })
     }
-    outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned, answer))))
+    try {
+      outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned, answer))))
+    } catch (error) {
+      if (!outcomes.some(({ status }) => status === 'created')) throw error
+      onError(error)
+      const told = new Set(outcomes.map(({ index }) => index))
+      for (const index of given.keys())
+        if (!told.has(index)) outcomes.push({ index, status: 'failed', errors: [NOT_CREATED] })
+      break
+    }
   }
   return outcomes.sort((a, b) => a.index - b.index)
 }
