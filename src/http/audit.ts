@@ -2,7 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import type { Database, Queryable } from '../../db/client.ts'
 import { hasAuditEntry, insertAuditEntry } from '../../db/queries/audit-log.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
+import { retryConflict } from '../../db/retry.ts'
 import type { Changes } from '../../db/schema/audit-log.ts'
+
+/** How often a request's transaction is tried when others work on the same records. */
+const ATTEMPTS = 3
 
 /** The member who acts, such as a caller; `userId` is null where nobody is signed in. */
 interface Actor {
@@ -19,7 +23,8 @@ interface Change<Record> {
 
 /**
  * Does the work of a route in a transaction of the caller's organization, and writes what `work` changed into the audit
- * log in the same transaction. Resolves to the record afterwards.
+ * log in the same transaction. Where others work on the same records at once and the database ends this transaction, such as in
+ * a deadlock, `work` runs again, so it changes nothing else. Resolves to the record afterwards.
  */
 export function audited<Record extends { _id: string } | null>(
   db: Database,
@@ -28,9 +33,9 @@ export function audited<Record extends { _id: string } | null>(
   action?: string,
 ): Promise<Record> {
   const { caller } = request
-  return db.tenant(caller.organizationId, async tx =>
-    recordChange(tx, request, await work(tx, caller), action),
-  )
+  const once = () =>
+    db.tenant(caller.organizationId, async tx => recordChange(tx, request, await work(tx, caller), action))
+  return retryConflict(once, ATTEMPTS)
 }
 
 /**
