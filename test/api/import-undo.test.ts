@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { newId } from '../../db/client.ts'
 import { type Client, createClient, signIn } from '../support/client.ts'
+import { openTestDatabase, usualKind } from '../support/database.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
 import { addOrganization, addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
@@ -10,10 +12,11 @@ const FIELDS = [
   { key: 'name', label: 'Name', type: 'text' },
   { key: 'phone', label: 'Phone', type: 'text', unique: true },
 ]
+const NONE_UNDONE = { deleted: 0, restored: 0, error: 'no', startedAt: '2026-01-01T00:00:00.000Z' }
 const NONE_LEFT = { changed: 0, gone: 0, referred: 0, unfit: 0, forgotten: 0 }
 
 describe('Undoing an import', () => {
-  const { server, owner } = useOrganization()
+  const { server, database, owner, organization } = useOrganization()
   let types = 0
 
   async function makeType(fields: object[] = FIELDS) {
@@ -207,4 +210,33 @@ describe('Undoing an import', () => {
         .map(({ action }: { action: string }) => action),
     ).toContain('undo')
   })
+
+  it.runIf(usualKind() === 'postgres')(
+    'that failed is begun again only when its last attempt has ended',
+    async () => {
+      const { send } = await makeType()
+      const { _id } = await send('Code,Name\na,A\n')
+      const db = await openTestDatabase(database)
+      // As between the two transactions in which an attempt notes that it failed, and its job ends.
+      const failed = JSON.stringify({
+        ...NONE_UNDONE,
+        left: NONE_LEFT,
+        status: 'failed',
+        finishedAt: new Date().toISOString(),
+      })
+      await db.system.query('UPDATE imports SET undo = $2::jsonb WHERE id = $1', [_id, failed])
+      const job = `jobs (id, organization_id, kind, unique_key, status, lease_until)`
+      await db.system.query(
+        `INSERT INTO ${job} VALUES ($1, $2, 'import-undo', $3, 'running', now() + interval '1 hour')`,
+        [newId(), organization.organizationId, _id],
+      )
+      const early = await undo(_id)
+      expect([early.status, early.body.message]).toEqual([409, expect.stringContaining('still ending')])
+      await db.system.query(`UPDATE jobs SET status = 'failed', finished_at = now() WHERE unique_key = $1`, [
+        _id,
+      ])
+      await db.close()
+      expect(await undone(_id)).toMatchObject({ status: 'completed', deleted: 1 })
+    },
+  )
 })

@@ -173,7 +173,9 @@ async function orderUndo(tx: Queryable, caller: Caller, id: string) {
     startedAt: new Date(timeOfDay()).toISOString(),
   }
   await writeUndo(tx, organizationId, id, { ...undo, status: 'queued', error: null, finishedAt: null })
-  await insertJob(tx, { kind: UNDO_JOB, organizationId, payload: { importId: id, userId }, uniqueKey: id })
+  const job = { kind: UNDO_JOB, organizationId, payload: { importId: id, userId }, uniqueKey: id }
+  // The job that noted the end of the last attempt ends a moment later itself.
+  if (!(await insertJob(tx, job))) throw conflict('The last attempt is still ending. Try again in a moment.')
   await record(tx, now, { action: 'undo', resource: 'import', resourceId: id })
   return getImport(tx, now, id)
 }
