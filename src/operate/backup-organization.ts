@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AT_ONE_MOMENT, findOwner, findSpan, type Owner, readRows } from '../../db/backup/read.ts'
 import { listTables, type Run } from '../../db/backup/tables.ts'
@@ -35,8 +34,13 @@ export function backUp({ driver, dataDir, organizationId, to, release }: Options
     const owner = await findOwner(run, organizationId)
     if (!owner) throw new BackupError(`There is no organization ${organizationId} in this database.`)
     const counts: BackupCounts = { name: owner.name, rows: 0, points: 0, files: 0 }
-    const header = await describe(run, owner, release)
-    await writeArchive(to, writeLines(run, { owner, dataDir, header, counts }))
+    const files = await openImports(run, owner.organizationId, dataDir)
+    try {
+      const header = await describe(run, owner, release)
+      await writeArchive(to, writeLines(run, { owner, dataDir, header, counts, open: files }))
+    } finally {
+      for (const file of files.values()) await file.close()
+    }
     return counts
   })
 }
@@ -65,9 +69,14 @@ interface Writing {
   dataDir: string
   header: Header
   counts: BackupCounts
+  /** Files that are open since the moment of the backup. */
+  open: ReadonlyMap<string, FileHandle>
 }
 
-async function* writeLines(run: Run, { owner, dataDir, header, counts }: Writing): AsyncGenerator<string> {
+async function* writeLines(
+  run: Run,
+  { owner, dataDir, header, counts, open: opened }: Writing,
+): AsyncGenerator<string> {
   yield line(header)
   const { tables } = await listTables(run)
   for (const table of tables) {
@@ -80,21 +89,43 @@ async function* writeLines(run: Run, { owner, dataDir, header, counts }: Writing
     }
   }
   for (const file of await listFiles(run, owner.organizationId)) {
-    const bytes = await stat(join(dataDir, file)).then(
-      ({ size }) => size,
-      () => null,
-    )
-    if (bytes === null) continue
+    const handle = opened.get(file) ?? (await openIfThere(join(dataDir, file)))
+    if (!handle) continue
     counts.files++
-    yield line({ file, bytes } satisfies Section)
+    yield line({ file, bytes: (await handle.stat()).size } satisfies Section)
     // Its length is that of now: it is complete, and is never appended to.
-    for await (const piece of createReadStream(join(dataDir, file), { highWaterMark: PIECE_BYTES }))
+    for await (const piece of handle.createReadStream({
+      highWaterMark: PIECE_BYTES,
+      autoClose: !opened.has(file),
+    }))
       yield line((piece as Buffer).toString('base64'))
   }
   yield line({ end: { rows: counts.rows, files: counts.files } } satisfies Section)
 }
 
 const line = (value: unknown) => `${JSON.stringify(value)}\n`
+
+const openIfThere = (path: string) => open(path).catch(() => null)
+
+/** Opens the files of imports under way: an import that ends during the backup deletes its file. */
+async function openImports(
+  run: Run,
+  organizationId: string,
+  dataDir: string,
+): Promise<Map<string, FileHandle>> {
+  const rows = (await run({
+    text: `SELECT 'imports/' || id AS file FROM imports WHERE organization_id = $1 AND status IN ('queued', 'processing')`,
+    values: [organizationId],
+  })) as { file: string }[]
+  const opened = new Map<string, FileHandle>()
+  for (const { file } of rows) {
+    const handle = await openIfThere(join(dataDir, file))
+    if (handle) opened.set(file, handle)
+  }
+  if (opened.size === rows.length) return opened
+  for (const handle of opened.values()) await handle.close()
+  throw new BackupError('An import ended as the backup began, and its file is gone. Make the backup again.')
+}
 
 /** The files that uploads and exports of an organization may have, as paths below DATA_DIR. */
 async function listFiles(run: Run, organizationId: string): Promise<string[]> {

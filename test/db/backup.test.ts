@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -45,6 +45,8 @@ describe.skipIf(missing)('A backup of an organization', () => {
   let db: Opened
   let organizationId: string
   let key: string
+  /** The file of an import that waits. */
+  let waiting: string
   let deviceId: string
   let points: unknown[]
   let before: Awaited<ReturnType<typeof readAll>>
@@ -75,9 +77,12 @@ describe.skipIf(missing)('A backup of an organization', () => {
     db = await openTestDatabase(source)
     const [organization] = await db.system.query<{ id: string }>('SELECT id FROM organizations')
     organizationId = organization?.id as string
-    await fillWork(db, organizationId)
+    waiting = `imports/${await fillWork(db, organizationId)}`
+    const path = join(source.dataDir, waiting)
+    writeFileSync(path, 'Name,Code')
     await backUp({
-      driver: db.driver,
+      // Meanwhile the import ends.
+      driver: whenRead(db.driver, 'points', () => rmSync(path, { force: true })),
       dataDir: source.dataDir,
       organizationId,
       to: archive,
@@ -149,8 +154,10 @@ describe.skipIf(missing)('A backup of an organization', () => {
         expect(readFileSync(join(target.dataDir, name)).equals(content), name).toBe(true)
       expect(Object.values(before).flat().length).toBeGreaterThan(1_000)
       expect(Object.keys(before).filter(name => before[name]?.length === 0)).toEqual([])
-      const work = `SELECT i.undo->>'status' AS undo, n.mail FROM imports i JOIN invitations n USING (organization_id)`
-      expect(await there.system.query(`${work} WHERE organization_id = $1`, [organizationId])).toEqual([
+      expect(existsSync(join(source.dataDir, waiting))).toBe(false)
+      expect(readFileSync(join(target.dataDir, waiting), 'utf8')).toBe('Name,Code')
+      const work = `SELECT i.undo->>'status' AS undo, n.mail FROM imports i JOIN invitations n USING (organization_id) WHERE i.undo IS NOT NULL`
+      expect(await there.system.query(`${work} AND organization_id = $1`, [organizationId])).toEqual([
         { undo: 'failed', mail: 'failed' },
       ])
       expect(await readAll(there, organizationId)).toEqual(before)
@@ -242,6 +249,21 @@ describe.skipIf(missing)('A backup of an organization', () => {
 })
 
 const CREDENTIALS = { email: 'owner@example.com', password: 'correct horse battery' }
+
+/** The driver, which does something as soon as the rows of a table are read. */
+const whenRead = (driver: Driver, table: string, act: () => void): Driver => ({
+  ...driver,
+  setUp: work =>
+    driver.setUp(session =>
+      work({
+        ...session,
+        run(statement) {
+          if (statement.text.includes(`"${table}"`)) act()
+          return session.run(statement)
+        },
+      }),
+    ),
+})
 
 /** The finished files of exports. */
 function readFiles(dataDir: string): [name: string, content: Buffer][] {

@@ -95,9 +95,10 @@ async function fillTrackers(
   })
 }
 
-/** Work of the server that is under way, which requests alone do not leave behind. */
-export async function fillWork(db: Database, organizationId: string): Promise<void> {
-  const write = (text: string, ...values: unknown[]) => db.system.query(text, [organizationId, ...values])
+/** Work of the server that is under way, which requests alone do not leave behind. Returns an import that waits. */
+export async function fillWork(db: Database, organizationId: string): Promise<string> {
+  const write = (text: string, ...values: unknown[]) =>
+    db.system.query<{ id: string }>(text, [organizationId, ...values])
   await write(
     `INSERT INTO geofence_spans (organization_id, changed_from, changed_to, subject_key)
      SELECT organization_id, now() - interval '1 hour', now(), key FROM subjects WHERE organization_id = $1 LIMIT 1`,
@@ -115,4 +116,10 @@ export async function fillWork(db: Database, organizationId: string): Promise<vo
     `UPDATE imports SET undo = '{"status": "processing", "finishedAt": null}' WHERE organization_id = $1`,
   )
   await write(`UPDATE invitations SET mail = 'waiting' WHERE organization_id = $1`)
+  const [waiting] = await write(
+    `INSERT INTO imports SELECT (jsonb_populate_record(i, jsonb_build_object('id', $2::uuid, 'status', 'queued', 'undo', null))).*
+     FROM imports i WHERE organization_id = $1 LIMIT 1 RETURNING id`,
+    newId(),
+  )
+  return waiting?.id as string
 }
