@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Queryable } from '../../db/client.ts'
 import {
   listAllSubjects,
@@ -18,6 +19,8 @@ export interface Refreshing {
 
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 500
+/** Each takes a few microseconds. */
+const NAMED_IN_A_TURN = 1_000
 
 export function createRefreshing(options: {
   db: Queryable
@@ -41,7 +44,10 @@ export function createRefreshing(options: {
       const views = await listViews(db, organizationId)
       const known = listKnown(organizationId)
       const infos = await (organizationId ? listSubjectsOf(db, organizationId) : listAllSubjects(db))
-      for (const info of infos) name(info)
+      for (const [index, info] of infos.entries()) {
+        if (index % NAMED_IN_A_TURN === NAMED_IN_A_TURN - 1) await setImmediate()
+        name(info)
+      }
       // Deleted sample subjects leave no row behind.
       const there = new Set(infos.map(({ subject }) => subject))
       for (const info of known) if (!there.has(info.subject)) name({ ...info, gone: true })
