@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { ActionButton, IconButton, sayUndone } from '../parts/parts.tsx'
-import { offerUndo, type Undoable } from '../parts/undo.ts'
+import { getUndoable, offerUndo, type Undoable } from '../parts/undo.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 /** Long enough to read the sentence, look at the map, and come back. */
@@ -13,7 +13,8 @@ export default function UndoBar({ change }: { change: Undoable }) {
   const queries = useQueryClient()
   const undoing = useMutation({
     mutationFn: change.undo,
-    onSuccess: () => offerUndo(null),
+    // Another change may be offered by now.
+    onSuccess: () => getUndoable() === change && offerUndo(null),
     // A part of it may be done.
     onSettled: () => void queries.invalidateQueries(),
   })

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createClient, signIn } from '../support/client.ts'
 import { addPerson, newEmail, PASSWORD, type Person } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { until } from '../support/wait.ts'
+import { pause, until } from '../support/wait.ts'
 import { copiedBy, findBarriersInThemes, hasFocus, useBrowser } from './browser.ts'
 
 describe('Users, roles and the audit log in the console', () => {
@@ -204,6 +204,38 @@ describe('Users, roles and the audit log in the console', () => {
     })
     await page.keyboard.press('Enter')
     await isIn(south)
+  })
+
+  it('take members out of a team and put them back in quick succession, and each change stays', async () => {
+    const memberIds: string[] = []
+    for (const name of ['Quick 1', 'Quick 2', 'Quick 3']) {
+      const { client, userId } = await addPerson(server, owner, { role: 'Field user' })
+      expect((await client.patch('/user', { name })).status).toBe(200)
+      memberIds.push(userId)
+    }
+    const { _id } = (await owner.post('/team', { name: 'Quick', memberIds })).body.data
+    const members = async () => (await owner.get(`/team/${_id}`)).body.data.memberIds
+    const page = await open('/teams')
+    await button(page, 'Arrange members').click()
+    // Changes that begin together have all read the team before the first of them is written.
+    await page.route(`**/api/v3/team/${_id}`, async route => {
+      const response = await route.fetch()
+      await pause(500)
+      await route.fulfill({ response })
+    })
+    const pressTogether = async (...names: string[]) => {
+      for (const name of names) await button(page, name).waitFor()
+      await page.evaluate(labels => {
+        const all = [...document.querySelectorAll('button')]
+        for (const label of labels)
+          all.find(({ ariaLabel, textContent }) => (ariaLabel ?? textContent) === label)?.click()
+      }, names)
+    }
+    await pressTogether('Take Quick 1 out of Quick', 'Take Quick 2 out of Quick')
+    await page.getByText('Quick 2 is no longer in Quick.').waitFor()
+    expect(await members()).toEqual([memberIds[2]])
+    await pressTogether('Undo', 'Take Quick 3 out of Quick')
+    await until('both are done', async () => (await members()).join() === memberIds[1])
   })
 
   it('show a planner the own account, and nothing of users, roles and the audit log', async () => {

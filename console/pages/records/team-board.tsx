@@ -18,6 +18,8 @@ const TEXTS = { en, de }
 const PERSON = 'application/x-fieldline-person'
 /** More teams are arranged in their forms. */
 const SHOWN_TEAMS = 500
+/** Moves run one after the other: each replaces a whole team that it has read before. */
+const IN_TURN = { id: 'team-board' }
 
 /** Teams beside each other, between which people are dragged, by the pointer and by the keyboard. */
 export default function TeamBoard({ onClose }: { onClose: () => void }) {
@@ -30,7 +32,9 @@ export default function TeamBoard({ onClose }: { onClose: () => void }) {
   })
   const nameOf = (id: string | null) => teams.data?.find(team => team._id === id)?.name ?? texts.form.unknown
   const reload = () => queries.invalidateQueries({ queryKey: ['teams'] })
+  const moveBack = useMutation({ scope: IN_TURN, mutationFn: movePerson, onSettled: reload })
   const move = useMutation({
+    scope: IN_TURN,
     mutationFn: ({ one }: { one: Move; leads: boolean }) => movePerson(one),
     onSettled: reload,
     onSuccess: async (_, { one, leads }) => {
@@ -42,7 +46,7 @@ export default function TeamBoard({ onClose }: { onClose: () => void }) {
           : from === null
             ? t.added(name, nameOf(to))
             : t.moved(name, nameOf(from), nameOf(to))
-      const undo = () => movePerson({ userId: one.userId, from: to, to: from, leads }).finally(reload)
+      const undo = () => moveBack.mutateAsync({ userId: one.userId, from: to, to: from, leads })
       offerUndo({ text, undo })
     },
   })
