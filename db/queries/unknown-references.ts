@@ -285,7 +285,7 @@ async function handOver(
   folded: readonly string[] | null,
 ): Promise<Map<string, number>> {
   const rows = await tx.query<{ folded: string; points: number }>(
-    `WITH known AS (
+    `WITH known AS MATERIALIZED (
        SELECT u.folded, r.device_id FROM unknown_references u JOIN device_references r USING (organization_id, folded)
        WHERE u.organization_id = $1 AND u.connection_id = $2 AND ($3::text[] IS NULL OR u.folded = ANY($3::text[]))
        LIMIT ${ADOPTED_AT_ONCE}
@@ -302,14 +302,37 @@ async function handOver(
   return new Map(rows.map(row => [row.folded, row.points]))
 }
 
-/** Deletes some of the points that a connection keeps, before it is deleted itself. Resolves to whether there may be more. */
+/**
+ * Deletes some of the points that a connection keeps for nobody, before it is deleted itself. Resolves to whether there may be
+ * more.
+ */
 export async function deleteSomeKept(tx: Queryable, connectionId: string): Promise<boolean> {
   const deleted = await tx.query(
     `DELETE FROM unknown_points WHERE ctid = ANY (ARRAY(
-       SELECT ctid FROM unknown_points WHERE connection_id = $1 AND device_id IS NULL LIMIT ${DELETED_AT_ONCE})) RETURNING 1`,
+       SELECT p.ctid FROM unknown_points p WHERE p.connection_id = $1 AND p.device_id IS NULL
+         AND NOT EXISTS (SELECT FROM device_references r WHERE r.organization_id = p.organization_id AND r.folded = p.folded)
+       LIMIT ${DELETED_AT_ONCE})) RETURNING 1`,
     [connectionId],
   )
   return deleted.length === DELETED_AT_ONCE
+}
+
+/**
+ * Whether a connection keeps something that belongs in the history of a device. It is locked, so that nothing becomes adopted
+ * before the transaction ends.
+ */
+export async function keepsForDevices(tx: Queryable, connectionId: string): Promise<boolean> {
+  await tx.query('SELECT FROM connections WHERE id = $1 FOR UPDATE', [connectionId])
+  const [row] = await tx.query<{ keeps: boolean }>(
+    `SELECT EXISTS (
+         SELECT FROM unknown_points p JOIN subjects s ON s.id = p.device_id
+         WHERE p.connection_id = $1 AND p.device_id IS NOT NULL)
+       OR EXISTS (
+         SELECT FROM unknown_references u JOIN device_references r USING (organization_id, folded)
+         WHERE u.connection_id = $1) AS keeps`,
+    [connectionId],
+  )
+  return row?.keeps === true
 }
 
 /** The connections that keep points of references that have got a device elsewhere. */
@@ -334,7 +357,9 @@ export async function adoptKnown(
   connectionId: string,
 ): Promise<boolean> {
   await tx.query('SELECT FROM connections WHERE id = $1 FOR UPDATE', [connectionId])
-  return (await handOver(tx, organizationId, connectionId, null)).size === ADOPTED_AT_ONCE
+  const { size } = await handOver(tx, organizationId, connectionId, null)
+  if (size > 0) await notify(tx, { kind: 'connection', connectionId, organizationId })
+  return size === ADOPTED_AT_ONCE
 }
 
 /** Deletes some of the references of which nothing came for 30 days. Resolves to whether there may be more. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { Database } from '../../db/client.ts'
 import { createDevice, readHistory } from '../support/client.ts'
 import {
   addConnection,
@@ -8,15 +9,26 @@ import {
   type TestConnection,
   traccarFix,
 } from '../support/connections.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { hold } from '../support/hold.ts'
 import { connectDevice, publish } from '../support/mqtt.ts'
 import { addHub, addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until, untilTold } from '../support/wait.ts'
 
+/** Whether a statement like this waits for a lock. */
+const isWaiting = async (db: Database, statement: string) =>
+  (
+    await db.system.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
+      [statement],
+    )
+  ).length > 0
+
 const basic = (password: string) => `Basic ${Buffer.from(`any:${password}`).toString('base64')}`
 
 describe('A connection for trackers', () => {
-  const { server, owner } = useOrganization()
+  const { server, database, owner, organization } = useOrganization()
 
   const send = (
     { _id }: { _id: string },
@@ -97,6 +109,71 @@ describe('A connection for trackers', () => {
     const lats = (await readHistory(owner, one.deviceId)).map(({ lat }) => lat)
     expect(lats).toEqual([...Array.from({ length: 100 }, (_, n) => 50 + (n + 20) / 100), 52])
     expect([...(await readUnknown(owner, connection)).keys()]).toEqual(['other'])
+  })
+
+  it('adopts a reference that somebody else gives a device at the same moment', async () => {
+    const db = await openTestDatabase(database)
+    const connection = await addConnection(owner, { kind: 'http' })
+    const begin = Date.now() - 3_600_000
+    for (const reference of ['meeting', 'beside'])
+      await send(connection, traccarFix(reference, begin), bearer(connection))
+    const device = await createDevice(owner)
+    const release = await hold(
+      db,
+      `INSERT INTO device_references (organization_id, folded, reference, device_id, place) VALUES ($1, $2, $2, $3, 0)`,
+      [organization.organizationId, 'meeting', device.id],
+    )
+    const answering = adopt(connection, 'beside', 'meeting')
+    await until('they meet', () => isWaiting(db, 'INSERT INTO device_references%'))
+    await release()
+    const { status, body } = await answering
+    expect([status, body.data]).toEqual([
+      200,
+      [
+        { reference: 'beside', deviceId: expect.any(String), points: 1 },
+        { reference: 'meeting', deviceId: device.id, points: 1 },
+      ],
+    ])
+    for (const { deviceId } of body.data)
+      await until('it is in the history', async () => (await readHistory(owner, deviceId)).length === 1)
+    // The first attempt has left nothing behind.
+    expect((await owner.get('/devices?search=beside')).body.data).toHaveLength(1)
+    expect((await owner.get('/devices?search=meeting')).body.data).toEqual([])
+    await db.close()
+  })
+
+  it('is deleted when what it keeps of a device is in the history', async () => {
+    const connection = await addConnection(owner, { kind: 'http' })
+    const begin = Date.now() - 3_600_000
+    for (const at of [0, 1_000, 2_000])
+      await send(connection, traccarFix('registered', begin + at), bearer(connection))
+    const device = await owner.post('/device', { name: 'Registered', references: ['registered'] })
+    expect((await owner.delete(`/connection/${connection._id}`)).status).toBe(200)
+    expect(await readHistory(owner, device.body.data._id)).toHaveLength(3)
+  })
+
+  it('is not deleted while adopted points cannot be stored', async () => {
+    const db = await openTestDatabase(database)
+    const connection = await addConnection(owner, { kind: 'http' })
+    const path = `/connection/${connection._id}`
+    const begin = Date.now() - 3_600_000
+    for (const reference of ['stuck', 'behind', 'of nobody'])
+      await send(connection, traccarFix(reference, begin), bearer(connection))
+    const release = await hold(db, 'LOCK TABLE points IN ACCESS EXCLUSIVE MODE')
+    const first = (await adopt(connection, 'stuck')).body.data
+    await until('its point is on its way', () => isWaiting(db, '%points%'))
+    const second = (await adopt(connection, 'behind')).body.data
+    const refused = await owner.delete(path)
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+      ...[503, 'unavailable', '5'],
+    ])
+    expect([...(await readUnknown(owner, connection)).keys()]).toEqual(['of nobody'])
+    await release()
+    expect((await owner.delete(path)).status).toBe(200)
+    expect((await owner.get(path)).status).toBe(404)
+    for (const { deviceId } of [...first, ...second])
+      expect(await readHistory(owner, deviceId)).toHaveLength(1)
+    await db.close()
   })
 
   it('creates devices itself where it is told to, and says what is wrong with their points there', async () => {

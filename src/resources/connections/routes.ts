@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { newId, type Queryable } from '../../../db/client.ts'
+import { isDuplicate, isTransient } from '../../../db/errors.ts'
 import { ALL_HUBS } from '../../../db/hub-rule.ts'
 import {
   CONNECTION_SORTS,
@@ -18,15 +20,17 @@ import { findTrackerProfile, listKnownProfiles } from '../../../db/queries/track
 import {
   ADOPTED_AT_ONCE,
   type Adopted,
+  adoptKnown,
   adoptReferences,
   deleteSomeKept,
+  keepsForDevices,
   listUnknown,
 } from '../../../db/queries/unknown-references.ts'
 import { createConnectionKey, createDeviceKey } from '../../../ingest/identity/authenticate.ts'
 import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited, record } from '../../http/audit.ts'
 import { created, ok } from '../../http/envelope.ts'
-import { found, invalid, lacksPermission } from '../../http/errors.ts'
+import { found, invalid, lacksPermission, RequestError } from '../../http/errors.ts'
 import { listed, listedWhole, readPageRequest } from '../../http/lists.ts'
 import { scopeOf } from '../../http/permissions.ts'
 import { checkReferences } from '../../http/references.ts'
@@ -36,6 +40,11 @@ import { changeBroker, checkBroker } from './broker-settings.ts'
 import * as operations from './schemas.ts'
 import { createBrokerSecrets } from './secrets.ts'
 import { describeConnection } from './setup.ts'
+
+const ADOPT_ATTEMPTS = 5
+/** Adoption looks for points every 5 s. */
+const ADOPTED_WITHIN_MS = 6_000
+const LOOK_EVERY_MS = 250
 
 export function connectionRoutes(app: App, { db, config, mqtt }: Services): void {
   const sealed = createBrokerSecrets(config.jwtSecret)
@@ -136,14 +145,27 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
     const { id } = request.params
     const { organizationId } = request.caller
     await db.tenant(organizationId, tx => getConnection(tx, id, request.caller))
+    await letAdopt(organizationId, id)
     while (await db.tenant(organizationId, tx => deleteSomeKept(tx, id)));
     await audited(db, request, async (tx, caller) => {
+      if (await keepsForDevices(tx, id)) throw adopting()
       const before = settingsOf(await getConnection(tx, id, caller))
       await deleteConnection(tx, caller.organizationId, id)
       return { before, after: null }
     })
     return ok({ _id: id }, 'Connection deleted')
   })
+
+  /** Hands over what belongs to devices by now, and waits until it is in their history: whoever has the role ingest appends it. */
+  async function letAdopt(organizationId: string, id: string): Promise<void> {
+    const until = performance.now() + ADOPTED_WITHIN_MS
+    for (;;) {
+      while (await db.tenant(organizationId, tx => adoptKnown(tx, organizationId, id)));
+      if (!(await db.tenant(organizationId, tx => keepsForDevices(tx, id)))) return
+      if (performance.now() > until) throw adopting()
+      await pause(LOOK_EVERY_MS)
+    }
+  }
 
   app.get('/connection/:id/unknown', operations.listUnknown, async ({ caller, params }) => {
     const references = await db.tenant(caller.organizationId, async tx => {
@@ -166,20 +188,35 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
     // Each may have a hundred points, so they are handed over in steps.
     for (let from = 0; from < references.length; from += ADOPTED_AT_ONCE) {
       const some = references.slice(from, from + ADOPTED_AT_ONCE)
-      await db.tenant(organizationId, async tx => {
-        const found = await adoptReferences(tx, given, some, () => createDeviceKey().hash)
-        const devices = found.filter(one => one !== null)
-        if (devices.length === 0) return
-        const changes = { references: { to: devices.map(({ reference }) => reference) } }
-        const resourceId = given.connectionId
-        await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId, changes })
-        adopted.push(...devices)
-      })
+      adopted.push(...(await adoptSome(caller, given, some)))
     }
     if (adopted.length === 0)
       throw invalid('references.0', 'No message of this reference is kept.', 'not-found')
     return ok(adopted, 'References adopted')
   })
+
+  async function adoptSome(
+    caller: Caller,
+    given: Parameters<typeof adoptReferences>[1],
+    references: readonly string[],
+  ): Promise<Adopted[]> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await db.tenant(caller.organizationId, async tx => {
+          const found = await adoptReferences(tx, given, references, () => createDeviceKey().hash)
+          const devices = found.filter(one => one !== null)
+          if (devices.length === 0) return []
+          const changes = { references: { to: devices.map(({ reference }) => reference) } }
+          const resourceId = given.connectionId
+          await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId, changes })
+          return devices
+        })
+      } catch (error) {
+        // Somebody else has given a device one of the references at the same moment.
+        if (attempt === ADOPT_ATTEMPTS || !(isDuplicate(error) || isTransient(error))) throw error
+      }
+    }
+  }
 
   app.get('/connection/:id/messages', operations.listMessages, async ({ caller, params }) => {
     const messages = await db.tenant(caller.organizationId, async tx => {
@@ -190,6 +227,9 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
     return listedWhole(shown)
   })
 }
+
+const adopting = () =>
+  new RequestError('unavailable', 'Adopted points are on their way to the history. Try again in a moment.')
 
 /** Messages and last points hold positions, also of devices of other hubs. */
 const seesPositions = ({ permissionDetails, hubIds }: Caller) =>
