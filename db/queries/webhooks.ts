@@ -122,10 +122,13 @@ export async function deleteWebhook(tx: Queryable, id: string): Promise<void> {
   )
 }
 
-/** Disables a webhook whose receiver has answered that it is gone. */
-export async function disableWebhook(tx: Queryable, id: string): Promise<void> {
-  await tx.query(`UPDATE webhooks SET status = 'disabled', updated_at = now() WHERE id = $1`, [id])
-  await failPending(tx, id)
+/** Disables a webhook whose receiver has answered that it is gone, unless it has another address by now. */
+export async function disableWebhook(tx: Queryable, id: string, url: string): Promise<void> {
+  const disabled = await tx.query(
+    `UPDATE webhooks SET status = 'disabled', updated_at = now() WHERE id = $1 AND url = $2 RETURNING 1`,
+    [id, url],
+  )
+  if (disabled.length > 0) await failPending(tx, id)
 }
 
 /** Fails the first pending deliveries, usually all of them; the rest follows in steps (`clearWebhooks`). */
@@ -245,11 +248,17 @@ export async function replaceSecrets(
   ])
 }
 
-/** Lets a slow endpoint rest, or ends its rest. */
-export async function restEndpoint(tx: Queryable, webhookId: string, slowFailures: number, restMs: number) {
-  await tx.query(
-    `UPDATE webhooks SET slow_failures = $2,
-       rests_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000) WHERE id = $1`,
-    [webhookId, slowFailures, restMs],
+/** Lets a slow endpoint rest, or ends its rest. Returns false if it has another address by now, and stays as it is. */
+export async function restEndpoint(
+  tx: Queryable,
+  webhookId: string,
+  { url, slowFailures }: Pick<Endpoint, 'url' | 'slowFailures'>,
+  restMs: number,
+): Promise<boolean> {
+  const changed = await tx.query(
+    `UPDATE webhooks SET slow_failures = $3, rests_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
+     WHERE id = $1 AND url = $2 RETURNING 1`,
+    [webhookId, url, slowFailures, restMs],
   )
+  return changed.length > 0
 }

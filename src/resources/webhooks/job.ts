@@ -127,7 +127,7 @@ async function listNext(tx: Queryable, organizationId: string, webhookId: string
   const taken = await takeEvents(tx, organizationId, webhookId, endpoint, TAKEN_AT_ONCE)
   if (taken === 0) return due
   if (taken !== 'full') return listDue(tx, webhookId, AT_ONCE)
-  if (due.length === 0) await restEndpoint(tx, webhookId, endpoint.slowFailures, FULL_REST_MS)
+  if (due.length === 0) await restEndpoint(tx, webhookId, endpoint, FULL_REST_MS)
   return due
 }
 
@@ -164,14 +164,15 @@ async function deliverDue(
         const { retryAfterMs: _, final: __, ...kept } = attempt
         await recordAttempt(tx, delivery._id, kept, outcomeOf(delivery, attempt))
       }
-      if (sent.some(one => one.sent.statusCode === 410)) await disableWebhook(tx, webhookId)
+      if (sent.some(one => one.sent.statusCode === 410)) await disableWebhook(tx, webhookId, url)
       const restMs = restOf(
         endpoint,
         sent.map(one => one.sent),
       )
-      if (restMs > 0) await restEndpoint(tx, webhookId, endpoint.slowFailures + 1, restMs)
-      else if (endpoint.slowFailures > 0) await restEndpoint(tx, webhookId, 0, 0)
-      return restMs > 0
+      const { slowFailures } = endpoint
+      if (restMs > 0) return restEndpoint(tx, webhookId, { url, slowFailures: slowFailures + 1 }, restMs)
+      if (slowFailures > 0) await restEndpoint(tx, webhookId, { url, slowFailures: 0 }, 0)
+      return false
     })
     if (rests) return
   }
