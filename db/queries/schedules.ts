@@ -194,15 +194,19 @@ export async function moveSchedule(
     .where(eq(schedules.id, id))
 }
 
-/** Stores in a schedule why its task could not be created, and delays the next attempt. */
+/**
+ * Stores in a schedule why its task could not be created, and delays the next attempt, unless it was changed or moved on
+ * since it was read. A time that was read has no microseconds.
+ */
 export async function delaySchedule(
   tx: Queryable,
-  id: string,
+  { _id, nextRunAt, updatedAt }: Pick<DueSchedule, '_id' | 'nextRunAt' | 'updatedAt'>,
   { error, delayMs }: { error: string; delayMs: number },
 ): Promise<void> {
   await tx.query(
     `UPDATE schedules SET failures = failures + 1, last_error = $2,
-       retry_at = now() + make_interval(secs => $3::float8 / 1000) WHERE id = $1`,
-    [id, error, delayMs],
+       retry_at = now() + make_interval(secs => $3::float8 / 1000)
+     WHERE id = $1 AND date_trunc('milliseconds', next_run_at) = $4 AND date_trunc('milliseconds', updated_at) = $5`,
+    [_id, error, delayMs, nextRunAt, updatedAt],
   )
 }

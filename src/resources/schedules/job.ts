@@ -98,7 +98,7 @@ export async function runSchedule(
     if (reason === null) onError(error, `creating the tasks of the schedule ${due._id}`)
     const message = reason ?? 'Something went wrong on our side.'
     const delay = { error: message, delayMs: retryDelayMs(due.failures) }
-    await db.tenant(organizationId, tx => delaySchedule(tx, due._id, delay))
+    await db.tenant(organizationId, tx => delaySchedule(tx, due, delay))
     return 0
   }
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Database, newId } from '../../../db/client.ts'
+import { ALL_HUBS } from '../../../db/hub-rule.ts'
+import { findSchedule, type Schedule, updateSchedule } from '../../../db/queries/schedules.ts'
 import { createScheduler } from '../../../fair/scheduler.ts'
 import { runSchedule, scheduleJob } from '../../../src/resources/schedules/job.ts'
 import {
@@ -173,6 +175,33 @@ describe.each(['postgres', 'pglite'] as const)('Schedules on %s', which => {
     await runAll()
     expect(await made(failing)).toHaveLength(10)
     expect(await read(failing)).toMatchObject({ lastError: null })
+  })
+
+  it('that are mended while their task fails are tried again at once, without the old error', async () => {
+    const startTime = ago(2.5)
+    const broken = { dataIds: [newId()], dataTypeIds: [newId()] }
+    const id = await addSchedule(db, planning, { startTime, ...broken })
+    let failures = 0
+    const mend = () =>
+      db.tenant(planning.organizationId, async tx => {
+        const before = await findSchedule(tx, id, ALL_HUBS)
+        const { _id, flow, lastRunAt, lastError, isSample, createdAt, updatedAt, ...given } =
+          before as Schedule
+        await updateSchedule(tx, id, { ...given, dataIds: [], dataTypeIds: [] })
+      })
+    const mending: Database = {
+      ...db,
+      tenant: (owner, work) =>
+        db.tenant(owner, work).catch(async error => {
+          failures++
+          await mend()
+          throw error
+        }),
+    }
+    expect(await runSchedule(mending, scheduler, planning.organizationId, fail)).toBe(0)
+    expect(failures).toBe(1)
+    expect(await read(id)).toMatchObject({ lastError: null, nextRunAt: startTime })
+    expect(await runAll()).toBe(3)
   })
 
   it('of one organization do not keep those of another waiting', async () => {
