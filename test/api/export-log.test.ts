@@ -1,6 +1,8 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../db/client.ts'
+import { createFolder } from '../../db/durable-files.ts'
 import { listKeptFiles } from '../../db/queries/export-logs.ts'
 import { createExportFiles } from '../../src/resources/exports/files.ts'
 import { DIRECT_LIMIT, useExports } from '../support/exports.ts'
@@ -182,12 +184,36 @@ describe('The log of exports', () => {
     )
     expect((await owner.get(`/tasks/export-log/${old}`)).status).toBe(404)
     expect((await owner.get(`/tasks/export-log/${old}/file`)).status).toBe(404)
+    const madeAt = new Date(Date.now() - 30 * 24 * 3_600_000)
+    utimesSync(files.path(old, 'json'), madeAt, madeAt)
     await files.sweep(db.system)
     expect(ids.map(id => existsSync(files.path(id, 'json')))).toEqual([false, true])
-    await db.system.query('DELETE FROM export_logs WHERE id = $1', [young])
+    // An export that has lost its file to the maximum of its root has a record, so nobody is about to commit one.
+    await db.system.query('UPDATE export_logs SET file_bytes = NULL WHERE id = $1', [young])
     await files.sweep(db.system)
     expect(existsSync(files.path(young, 'json'))).toBe(false)
     await removeMany(dataTypeId)
+  })
+
+  it('keeps files of nobody for an hour: a restoration writes them before it commits their records', async () => {
+    const files = createExportFiles(database.dataDir)
+    const paths = [newId(), newId()].flatMap(id => {
+      const path = files.path(id, 'json')
+      return [path, `${path}.part`]
+    })
+    createFolder(join(database.dataDir, 'exports'), 0o700)
+    for (const path of paths) writeFileSync(path, '[]')
+    const age = (minutes: number) => {
+      const at = new Date(Date.now() - minutes * 60_000)
+      for (const path of paths.slice(0, 2)) utimesSync(path, at, at)
+    }
+    age(55)
+    await files.sweep(db.system)
+    expect(paths.map(existsSync)).toEqual([true, true, true, true])
+    age(65)
+    await files.sweep(db.system)
+    expect(paths.map(existsSync)).toEqual([false, false, true, true])
+    for (const path of paths.slice(2)) rmSync(path)
   })
 
   it('keeps 10 GiB of files for all organizations of one root together, the newest, and those of others', async () => {

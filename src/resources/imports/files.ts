@@ -17,8 +17,8 @@ export interface ImportFiles {
   sweep(db: Queryable): Promise<void>
 }
 
-/** Longer than an upload may take, and than the time from an import's file to its record. */
-const LEFT_BEHIND_MS = 60 * 60_000
+/** Longer than an upload may take, and than the time from the file of an import or export to its record. */
+export const LEFT_BEHIND_MS = 60 * 60_000
 
 export function createImportFiles(dataDir: string): ImportFiles {
   const folder = join(dataDir, 'imports')
