@@ -19,6 +19,7 @@ export const FIGURES = [
   'beside',
   'console',
   'first-minute',
+  'broker',
 ] as const
 export type Figure = (typeof FIGURES)[number]
 

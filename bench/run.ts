@@ -3,6 +3,7 @@
  * including load generators; speeds are ratios between two things that are measured in one run, in turn.
  */
 import { availableParallelism, cpus, loadavg } from 'node:os'
+import { benchBroker } from './broker.ts'
 import { benchConnections } from './connections.ts'
 import { benchConsole } from './console.ts'
 import { benchDisk } from './disk.ts'
@@ -47,6 +48,8 @@ for (const name of options.tiers) {
       rows.push(...(await benchConsole(tier, options)))
     if (options.figures.includes('first-minute') && name === 'embedded')
       rows.push(...(await benchFirstMinute(options)))
+    if (options.figures.includes('broker') && name === 'one-machine')
+      rows.push(...(await benchBroker(tier, options)))
     if (options.figures.includes('live')) rows.push(...(await benchLive(tier, options)))
     if (options.figures.includes('connections')) rows.push(...(await benchConnections(tier, options)))
   } finally {
