@@ -33,6 +33,8 @@ export function createRefreshing(options: {
   const { db, listKnown, name, setView, onError } = options
   /** The running read of each organization, and the next one. */
   const running = new Map<string, { current: Promise<void>; next: Promise<void> | undefined }>()
+  /** The organizations that have changed since, for each reading of all. */
+  const reading = new Set<Set<string>>()
   let closed = false
 
   /**
@@ -41,17 +43,14 @@ export function createRefreshing(options: {
    */
   function refresh(organizationId: string | null): Promise<void> {
     const refreshOnce = async () => {
-      const views = await listViews(db, organizationId)
-      const known = listKnown(organizationId)
-      const infos = await (organizationId ? listSubjectsOf(db, organizationId) : listAllSubjects(db))
-      for (const [index, info] of infos.entries()) {
-        if (index % NAMED_IN_A_TURN === NAMED_IN_A_TURN - 1) await setImmediate()
-        name(info)
+      const changed = new Set<string>()
+      if (organizationId === null) reading.add(changed)
+      try {
+        await read(organizationId, changed)
+        await Promise.all([...changed].map(id => running.get(id)?.next ?? running.get(id)?.current))
+      } finally {
+        reading.delete(changed)
       }
-      // Deleted sample subjects leave no row behind.
-      const there = new Set(infos.map(({ subject }) => subject))
-      for (const info of known) if (!there.has(info.subject)) name({ ...info, gone: true })
-      for (const [id, view] of views) setView(id, view)
     }
     return retry(refreshOnce, {
       firstMs: RETRY_FIRST_MS,
@@ -62,6 +61,22 @@ export function createRefreshing(options: {
         return true
       },
     })
+  }
+
+  /** Passes over what has `changed` meanwhile: that is read by itself, and later than here. */
+  async function read(organizationId: string | null, changed: ReadonlySet<string>): Promise<void> {
+    const views = await listViews(db, organizationId)
+    const known = listKnown(organizationId)
+    const infos = await (organizationId ? listSubjectsOf(db, organizationId) : listAllSubjects(db))
+    for (const [index, info] of infos.entries()) {
+      if (index % NAMED_IN_A_TURN === NAMED_IN_A_TURN - 1) await setImmediate()
+      if (!changed.has(info.organizationId)) name(info)
+    }
+    // Deleted sample subjects leave no row behind.
+    const there = new Set(infos.map(({ subject }) => subject))
+    for (const info of known)
+      if (!there.has(info.subject) && !changed.has(info.organizationId)) name({ ...info, gone: true })
+    for (const [id, view] of views) if (!changed.has(id)) setView(id, view)
   }
 
   function start(organizationId: string): Promise<void> {
@@ -77,6 +92,7 @@ export function createRefreshing(options: {
 
   return {
     one(organizationId) {
+      for (const changed of reading) changed.add(organizationId)
       const before = running.get(organizationId)
       if (!before) return start(organizationId)
       before.next ??= before.current.catch(() => {}).then(() => start(organizationId))
