@@ -1,13 +1,14 @@
 import { TokenBucket } from '../../fair/token-bucket.ts'
 
 /**
- * The room for the answers that are stored for Idempotency-Keys: an answer lives for a day, so the sum of a day is
- * bounded for each root. Small answers always find room, since the number of requests a minute bounds them.
+ * The room for the answers that are stored for Idempotency-Keys. An answer is stored for a day, so each root may store so
+ * many bytes within any day: small answers, which are usual, have more room than large ones.
  */
 const SMALL_BYTES = 4 * 1024
-export const BYTES_PER_DAY = 64 * 1024 * 1024
+export const SMALL_A_DAY = 1024 ** 3
+export const LARGE_A_DAY = 64 * 1024 ** 2
 const DAY_S = 24 * 3_600
-/** Each takes 200 bytes. The room of a forgotten root is whole again. */
+/** Each takes 400 bytes. The room of a forgotten root is whole again. */
 const MAX_ROOTS = 10_000
 
 export interface AnswerRoom {
@@ -16,18 +17,20 @@ export interface AnswerRoom {
 }
 
 export function createAnswerRoom(): AnswerRoom {
-  const buckets = new Map<string, TokenBucket>()
+  const rooms = new Map<string, { small: TokenBucket; large: TokenBucket }>()
   return {
     take(root, bytes, now = performance.now()) {
-      if (bytes <= SMALL_BYTES) return true
-      const rate = { capacity: BYTES_PER_DAY, perSecond: BYTES_PER_DAY / DAY_S }
-      const bucket = buckets.get(root) ?? new TokenBucket(rate, now)
+      const room = rooms.get(root) ?? { small: bucketOf(SMALL_A_DAY, now), large: bucketOf(LARGE_A_DAY, now) }
       // The one that was used last comes last.
-      buckets.delete(root)
-      buckets.set(root, bucket)
-      const [oldest] = buckets.keys()
-      if (buckets.size > MAX_ROOTS && oldest !== undefined) buckets.delete(oldest)
-      return bucket.take(bytes, now)
+      rooms.delete(root)
+      rooms.set(root, room)
+      const [oldest] = rooms.keys()
+      if (rooms.size > MAX_ROOTS && oldest !== undefined) rooms.delete(oldest)
+      return (bytes <= SMALL_BYTES ? room.small : room.large).take(bytes, now)
     },
   }
 }
+
+/** Begins with half of the day's bytes and gets the other half in the course of the day. */
+const bucketOf = (bytesADay: number, now: number) =>
+  new TokenBucket({ capacity: bytesADay / 2, perSecond: bytesADay / 2 / DAY_S }, now)

@@ -140,7 +140,7 @@ export function addIdempotency(app: App, { db, config }: Services): void {
           throw conflict('The answer of this Idempotency-Key cannot be read any more. Use a new one.')
         const { type, body } = JSON.parse(answer) as { type: string; body: string | null }
         if (body === null)
-          throw conflict('This was carried out already, and its answer was too long to be given again.')
+          throw conflict('This was carried out already, and its answer was too large to be stored.')
         void reply.code(state.status).header('idempotency-replayed', 'true').type(type).send(body)
         return true
       }
@@ -163,8 +163,10 @@ export function addIdempotency(app: App, { db, config }: Services): void {
       else {
         const type = String(reply.getHeader('content-type') ?? 'application/json')
         const owner = rootOf(request.caller?.organizationId ?? '')
-        const body = payload.length <= MAX_ANSWER_BYTES && room.take(owner, payload.length) ? payload : null
-        await keepAnswer(db.system, leased, status, box.seal(JSON.stringify({ type, body }), leased))
+        const answer = payload.length > MAX_ANSWER_BYTES ? '' : JSON.stringify({ type, body: payload })
+        const isStored = answer !== '' && room.take(owner, Buffer.byteLength(answer))
+        const stored = isStored ? answer : JSON.stringify({ type, body: null })
+        await keepAnswer(db.system, leased, status, box.seal(stored, leased))
       }
     } catch (err) {
       // The work is committed, so the answer is true, though it cannot be sent again.

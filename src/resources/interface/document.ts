@@ -22,7 +22,7 @@ user, for what is its own), \`device\` (a device's key) or \`public\`. \`x-api-k
 \`x-api-key: endless\` what a key that is to end does not open: it lets somebody in, decides what others may do, or
 has records sent elsewhere.
 
-A POST with an \`Idempotency-Key\` is carried out once, and its answer given again for 24 hours: per account and organization,
+A POST with an \`Idempotency-Key\` is carried out once, and its answer given again for 24 hours (409 where it was too large to be stored): per account and organization,
 and where nobody is signed in per body, of which no failure is stored. Where an answer holds a secret (\`x-answers-secret\`), an API
 key's belong to its present secret alone. Signing in, looking at an invitation, and what a device's key sends, is carried out every time.
 
