@@ -152,6 +152,10 @@ export async function deleteSamplePeople(
     ])
     return gone.map(({ id }) => id)
   }
+  // In the order of mountDevice.
+  await tx.query('SELECT FROM vehicles WHERE organization_id = $1 AND is_sample ORDER BY id FOR UPDATE', [
+    organizationId,
+  ])
   // From here on nobody makes a command for them.
   await tx.query('UPDATE devices SET deleted_at = now() WHERE organization_id = $1 AND is_sample', [
     organizationId,

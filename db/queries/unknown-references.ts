@@ -307,6 +307,8 @@ async function handOver(
  * more.
  */
 export async function deleteSomeKept(tx: Queryable, connectionId: string): Promise<boolean> {
+  // An adoption holds the connection until its points have their device.
+  await tx.query('SELECT FROM connections WHERE id = $1 FOR UPDATE', [connectionId])
   const deleted = await tx.query(
     `DELETE FROM unknown_points WHERE ctid = ANY (ARRAY(
        SELECT p.ctid FROM unknown_points p WHERE p.connection_id = $1 AND p.device_id IS NULL

@@ -142,13 +142,21 @@ describe('A connection for trackers', () => {
     await db.close()
   })
 
+  /** Deletes a connection, which answers 503 as long as its points are on their way. */
+  const untilDeleted = ({ _id }: { _id: string }) =>
+    until('it is deleted', async () => {
+      const { status } = await owner.delete(`/connection/${_id}`)
+      expect([200, 503]).toContain(status)
+      return status === 200
+    })
+
   it('is deleted when what it keeps of a device is in the history', async () => {
     const connection = await addConnection(owner, { kind: 'http' })
     const begin = Date.now() - 3_600_000
     for (const at of [0, 1_000, 2_000])
       await send(connection, traccarFix('registered', begin + at), bearer(connection))
     const device = await owner.post('/device', { name: 'Registered', references: ['registered'] })
-    expect((await owner.delete(`/connection/${connection._id}`)).status).toBe(200)
+    await untilDeleted(connection)
     expect(await readHistory(owner, device.body.data._id)).toHaveLength(3)
   })
 
@@ -169,7 +177,7 @@ describe('A connection for trackers', () => {
     ])
     expect([...(await readUnknown(owner, connection)).keys()]).toEqual(['of nobody'])
     await release()
-    expect((await owner.delete(path)).status).toBe(200)
+    await untilDeleted(connection)
     expect((await owner.get(path)).status).toBe(404)
     for (const { deviceId } of [...first, ...second])
       expect(await readHistory(owner, deviceId)).toHaveLength(1)

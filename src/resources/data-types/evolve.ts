@@ -14,6 +14,7 @@ import {
   type TypeChange,
 } from '../../../db/queries/data-type-changes.ts'
 import { type DataType, findDataType, type NewDataType } from '../../../db/queries/data-types.ts'
+import { retryConflict } from '../../../db/retry.ts'
 import type { Field } from '../../../db/schema/flows.ts'
 import { uniqueName } from '../../../db/unique-value.ts'
 import { conflict, RequestError } from '../../http/errors.ts'
@@ -37,6 +38,8 @@ import { type Change, type Contradiction, changedFields, listContradicting, mayC
  */
 /** The size of a step: it blocks the embedded database, or the event loop, for 50 ms at most. */
 const STEP = { limit: 500, maxBytes: 256 * 1024 }
+/** How often a step is tried when others work on the same records. */
+const STEP_ATTEMPTS = 3
 const KEYS_AT_ONCE = 2_000
 /** The number of noted records that may be checked while nobody can write, and the attempts to get down to it. */
 const FEW = 200
@@ -151,14 +154,15 @@ async function lookThrough(db: Database, { changes, change }: Prepared): Promise
     )
   }
   const found = createReport()
-  await eachStep(db.system, change, changes, async (records, tx) => {
+  const look = async (records: readonly NewRecord[], tx: Queryable) => {
     const taken = await insertKeys(tx, organizationId, dataTypeId, newKeys(unique, records))
-    found.add([
+    return [
       ...listContradicting(changes, records),
       ...(await listBroken(tx, organizationId, changes, records)),
       ...taken.map(({ recordId, field }) => ({ id: recordId, key: field })),
-    ])
-  })
+    ]
+  }
+  await eachStep(db.system, change, changes, look, found)
   found.check()
 }
 
@@ -173,12 +177,14 @@ async function lookAtTouched(db: Database, prepared: Prepared): Promise<void> {
     const some = await listTouched(db.system, change, null, FEW + 1)
     if (some.length <= FEW) return
     for (let after: string | null = null; ; ) {
-      const { last } = await db.system.transaction(async tx => {
+      const from: string | null = after
+      const look = async (tx: Queryable): Promise<{ last: string | null }> => {
         // This lock waits for every writer that has not committed its record yet.
         await findDataType(tx, organizationId, { dataTypeId }, 'FOR UPDATE')
         await hold(tx, change)
-        return lookAtSome(tx, prepared, after, false)
-      })
+        return lookAtSome(tx, prepared, from, false)
+      }
+      const { last } = await retryConflict(() => db.system.transaction(look), STEP_ATTEMPTS)
       if (last === null) break
       after = last
       await setImmediate()
@@ -270,7 +276,8 @@ async function eachStep(
   db: Database['system'],
   change: TypeChange,
   changes: readonly Change[],
-  look: (records: readonly NewRecord[], tx: Queryable) => Promise<void>,
+  look: (records: readonly NewRecord[], tx: Queryable) => Promise<Contradiction[]>,
+  found: ReturnType<typeof createReport>,
 ): Promise<void> {
   const keys = changes.map(({ key }) => key)
   for (let last: string | null = null; ; ) {
@@ -281,10 +288,12 @@ async function eachStep(
         after: last,
         keys,
       })
-      if (records.length > 0) await look(records, tx)
-      return records.at(-1)?._id ?? null
+      const contradictions = records.length > 0 ? await look(records, tx) : []
+      return { last: records.at(-1)?._id ?? null, contradictions }
     }
-    last = await db.transaction(step)
+    const looked = await retryConflict(() => db.transaction(step), STEP_ATTEMPTS)
+    found.add(looked.contradictions)
+    last = looked.last
     if (last === null) return
     await setImmediate()
   }

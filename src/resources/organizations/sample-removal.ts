@@ -13,6 +13,7 @@ import {
 } from '../../../db/queries/sample-company.ts'
 import { deleteSampleSchedules } from '../../../db/queries/schedules.ts'
 import { deleteSampleTasks } from '../../../db/queries/tasks.ts'
+import { retryConflict } from '../../../db/retry.ts'
 import { conflict } from '../../http/errors.ts'
 import { IMPORT_JOB } from '../imports/job.ts'
 import { releaseTasks } from '../tasks/release.ts'
@@ -24,6 +25,8 @@ import { deleteSampleRecord } from './sample-records.ts'
 /** The rows of one transaction, which take some 20 ms on the embedded database. */
 const TASKS_AT_ONCE = 100
 const CAUSED_AT_ONCE = 500
+/** How often the last transaction is tried when others work on the same records. */
+const ATTEMPTS = 3
 
 /**
  * Deletes all sample data, and cancels the jobs that create it. Own tasks, records and crossings may name samples in any number, so
@@ -52,7 +55,7 @@ export async function deleteSampleData(
   for (const record of await across(tx => listSampleRecords(tx, organizationId)))
     if (await across(tx => deleteSampleRecord(tx, organizationId, record))) dataSources++
   await countSteps(CAUSED_AT_ONCE, limit => across(tx => deleteSomeCaused(tx, organizationId, limit)))
-  return inTurn(async tx => {
+  const deleteRest = async (tx: Queryable) => {
     await rejectUnfinished(tx)
     await beginFenceChange(tx, organizationId)
     const schedules = await deleteSampleSchedules(tx)
@@ -61,7 +64,8 @@ export async function deleteSampleData(
     const rest = await acrossOrganizations(tx, () => deleteCompany(tx, organizationId))
     await finish(tx)
     return { tasks: tasks + late, schedules, dataSources, imports: imports.length, ...rest }
-  })
+  }
+  return retryConflict(() => inTurn(deleteRest), ATTEMPTS)
 }
 
 /** Repeats a step until it has less to do than it may. Resolves to the sum. */
