@@ -105,7 +105,11 @@ async function* writeLines(
 
 const line = (value: unknown) => `${JSON.stringify(value)}\n`
 
-const openIfThere = (path: string) => open(path).catch(() => null)
+const openIfThere = (path: string) =>
+  open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
 
 /** Opens the files of imports under way: an import that ends during the backup deletes its file. */
 async function openImports(
@@ -114,17 +118,21 @@ async function openImports(
   dataDir: string,
 ): Promise<Map<string, FileHandle>> {
   const rows = (await run({
-    text: `SELECT 'imports/' || id AS file FROM imports WHERE organization_id = $1 AND status IN ('queued', 'processing')`,
+    text: `SELECT id, file_name AS name FROM imports WHERE organization_id = $1 AND status IN ('queued', 'processing')`,
     values: [organizationId],
-  })) as { file: string }[]
+  })) as { id: string; name: string }[]
   const opened = new Map<string, FileHandle>()
-  for (const { file } of rows) {
-    const handle = await openIfThere(join(dataDir, file))
-    if (handle) opened.set(file, handle)
+  for (const { id, name } of rows) {
+    const handle = await openIfThere(join(dataDir, 'imports', id))
+    if (handle) opened.set(`imports/${id}`, handle)
+    else {
+      for (const other of opened.values()) await other.close()
+      throw new BackupError(
+        `The import of ${name} has no file in DATA_DIR: it has just ended, or the file is lost. Make the backup again; if it stays so, cancel that import.`,
+      )
+    }
   }
-  if (opened.size === rows.length) return opened
-  for (const handle of opened.values()) await handle.close()
-  throw new BackupError('An import ended as the backup began, and its file is gone. Make the backup again.')
+  return opened
 }
 
 /** The files that uploads and exports of an organization may have, as paths below DATA_DIR. */
