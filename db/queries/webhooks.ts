@@ -198,6 +198,15 @@ export async function findEndpoint(tx: Queryable, webhookId: string): Promise<En
   return row ?? null
 }
 
+/** Whether an active webhook has another address than this one. It keeps the address until the transaction ends. */
+export async function hasMoved(tx: Queryable, webhookId: string, url: string): Promise<boolean> {
+  const [row] = await tx.query<{ url: string }>(
+    `SELECT url FROM webhooks WHERE id = $1 AND status = 'active' FOR NO KEY UPDATE`,
+    [webhookId],
+  )
+  return row !== undefined && row.url !== url
+}
+
 /** The secrets of webhooks of all organizations that begin with this text, including those before a rotation. */
 export function listPlainSecrets(
   db: Queryable,

@@ -19,6 +19,7 @@ import {
   disableWebhook,
   type Endpoint,
   findEndpoint,
+  hasMoved,
   restEndpoint,
 } from '../../../db/queries/webhooks.ts'
 import { TEST_EVENT } from '../../../db/schema/webhooks.ts'
@@ -160,9 +161,10 @@ async function deliverDue(
     // An attempt that was aborted here says nothing about the receiver.
     signal.throwIfAborted()
     const rests = await commit(async tx => {
+      const moved = sent.some(one => one.sent.error !== null) && (await hasMoved(tx, webhookId, url))
       for (const { delivery, sent: attempt } of sent) {
         const { retryAfterMs: _, final: __, ...kept } = attempt
-        await recordAttempt(tx, delivery._id, kept, outcomeOf(delivery, attempt))
+        await recordAttempt(tx, delivery._id, kept, outcomeOf(delivery, attempt, moved))
       }
       if (sent.some(one => one.sent.statusCode === 410)) await disableWebhook(tx, webhookId, url)
       const restMs = restOf(
@@ -189,10 +191,12 @@ const unsigned = (): Sent => ({
   final: false,
 })
 
-function outcomeOf({ tries, event }: DueDelivery, { error, retryAfterMs, final }: Sent) {
+function outcomeOf({ tries, event }: DueDelivery, { error, retryAfterMs, final }: Sent, moved: boolean) {
   if (error === null) return 'delivered'
   // Somebody watches a test, and asks for another one.
   if (event === TEST_EVENT) return 'failed'
+  // The failure of a former address says nothing about the new one.
+  if (moved) return { retryMs: RETRY_MS[0] as number }
   const retryMs = RETRY_MS[tries]
   if (final || retryMs === undefined) return 'failed'
   const requestedMs = Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
