@@ -177,7 +177,7 @@ describe('Task schedules', () => {
       const path = { 7: 'flowId', 8: 'repeat.rrule' }[index % 100]
       expect(status).toBe(path ? 'failed' : 'created')
       if (path) expect([schedule, errors[0].path]).toEqual([undefined, path])
-      else expect(schedule.name).toBe(`Bulk ${index}`)
+      else expect(schedule).toMatchObject({ name: `Bulk ${index}`, content: schedules[index]?.content })
     }
     const found = await owner.get('/task/schedules?search=bulk&limit=500')
     expect(found.body.pagination.total).toBe(490)
@@ -197,6 +197,10 @@ describe('Task schedules', () => {
       expect((await post(named('Late', 60))).status).toBeGreaterThanOrEqual(400)
       const answer = await post([...named('Early', 50), ...named('Late', 30)])
       await db.system.query('ALTER TABLE schedules DROP CONSTRAINT schedules_late')
+      const { total } = (await owner.get('/task/schedules?limit=1')).body.pagination
+      await db.system.query(`UPDATE row_caps SET max = $1 WHERE table_name = 'schedules'`, [total + 60])
+      const capped = await post(named('Capped', 120))
+      await db.system.query(`UPDATE row_caps SET max = 10000 WHERE table_name = 'schedules'`)
       await db.close()
       expect([answer.status, answer.body.message]).toEqual([200, '30 of 80 could not be created'])
       const states = answer.body.data.map(({ status }: { status: string }) => status)
@@ -204,6 +208,9 @@ describe('Task schedules', () => {
       expect(answer.body.data[50].errors).toMatchObject([
         { message: expect.stringContaining('Send this one') },
       ])
+      expect([capped.status, capped.body.message]).toEqual([200, '70 of 120 could not be created'])
+      const message = `An organization has at most ${total + 60} task schedules. Delete some of them first.`
+      for (const { errors } of capped.body.data.slice(50)) expect(errors).toMatchObject([{ message }])
     },
   )
 

@@ -62,13 +62,9 @@ export function scheduleRoutes(app: App, { db, scheduler }: Services): void {
     const outcomes = await createEach(db, scheduler, caller, body.schedules, err =>
       log.warn({ err }, 'The rest of a list of schedules was not created'),
     )
-    const made = outcomes.flatMap(({ schedule }) => schedule ?? [])
-    const present = await createPresenter(db, caller, made)
-    const failed = outcomes.length - made.length
+    const failed = outcomes.filter(({ status }) => status === 'failed').length
     return ok(
-      outcomes.map(({ schedule, ...outcome }) =>
-        schedule ? { ...outcome, schedule: present(schedule, schedule.content) } : outcome,
-      ),
+      outcomes,
       failed > 0 ? `${failed} of ${outcomes.length} could not be created` : 'Task schedules created',
     )
   })

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database, Queryable } from '../../../db/client.ts'
+import { overCap } from '../../../db/errors.ts'
 import {
   deleteSchedule,
   findSchedule,
@@ -56,7 +57,8 @@ export async function createSchedule(tx: Queryable, caller: Caller, schedule: Pl
 interface Outcome {
   index: number
   status: 'created' | 'failed'
-  schedule?: Schedule
+  /** As the caller sees it: all of its content, since the request has set it. */
+  schedule?: Omit<Schedule, 'dataTypeIds'>
   errors?: FieldError[]
 }
 
@@ -66,11 +68,8 @@ const MAX_FLOW_BYTES = 8 * 1024 * 1024
 /** Eleven years of days for each of 500 rules: some 2 s, in turns. */
 const MAX_LIST_STEPS = 10 * MAX_STEPS
 
-const NOT_CREATED: FieldError = {
-  path: '',
-  code: 'invalid',
-  message: 'The server came no further. Send this one again.',
-}
+const notCreated = (message: string): FieldError => ({ path: '', code: 'invalid', message })
+const NOT_CREATED = notCreated('The server came no further. Send this one again.')
 
 /** The number of schedules written in one transaction, so that nobody waits for a whole list. */
 const PIECE = 50
@@ -93,20 +92,22 @@ export async function createEach(
   const answer = { bytesLeft: MAX_FLOW_BYTES }
   const budget = { stepsLeft: MAX_LIST_STEPS }
   for (let from = 0; from < given.length; from += PIECE) {
-    const planned: { index: number; schedule: Planned }[] = []
-    for (const [at, body] of given.slice(from, from + PIECE).entries()) {
-      const read = await scheduler.walk(organizationId, readOne(body, defaults, budget))
-      if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
-      else planned.push({ index: from + at, schedule: read.schedule })
-    }
     try {
+      const planned: { index: number; schedule: Planned }[] = []
+      for (const [at, body] of given.slice(from, from + PIECE).entries()) {
+        const read = await scheduler.walk(organizationId, readOne(body, defaults, budget))
+        if ('errors' in read) outcomes.push({ index: from + at, status: 'failed', errors: read.errors })
+        else planned.push({ index: from + at, schedule: read.schedule })
+      }
       outcomes.push(...(await db.tenant(organizationId, tx => createPiece(tx, caller, planned, answer))))
     } catch (error) {
       if (!outcomes.some(({ status }) => status === 'created')) throw error
       onError(error)
+      const tooMany = overCap(error)
+      const why = tooMany === null ? NOT_CREATED : notCreated(`${tooMany} Delete some of them first.`)
       const told = new Set(outcomes.map(({ index }) => index))
       for (const index of given.keys())
-        if (!told.has(index)) outcomes.push({ index, status: 'failed', errors: [NOT_CREATED] })
+        if (!told.has(index)) outcomes.push({ index, status: 'failed', errors: [why] })
       break
     }
   }
@@ -149,11 +150,10 @@ async function createPiece(
   )
   return [
     ...[...wrong].map(([index, errors]) => ({ index, status: 'failed' as const, errors })),
-    ...right.map(({ index }, at) => ({
-      index,
-      status: 'created' as const,
-      schedule: made[at] as Schedule,
-    })),
+    ...right.map(({ index }, at) => {
+      const { dataTypeIds: _, ...schedule } = made[at] as Schedule
+      return { index, status: 'created' as const, schedule }
+    }),
   ]
 }
 
