@@ -4,16 +4,20 @@ export interface Undoable {
   undo: () => Promise<unknown>
 }
 
+/** An offer to undo. Its number tells it from another one with the same sentence. */
+export type Offer = Undoable & { number: number }
+
 const listeners = new Set<() => void>()
-let current: Undoable | null = null
+let current: Offer | null = null
+let offers = 0
 
 /** Offers to undo a change, in place of the change before. Null takes the offer away. */
 export function offerUndo(next: Undoable | null): void {
-  current = next
+  current = next && { ...next, number: ++offers }
   for (const listener of listeners) listener()
 }
 
-export const getUndoable = (): Undoable | null => current
+export const getUndoable = (): Offer | null => current
 
 export function onUndoable(listener: () => void): () => void {
   listeners.add(listener)

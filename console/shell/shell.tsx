@@ -202,7 +202,7 @@ function Undo() {
   return (
     change && (
       <Suspense>
-        <UndoBar key={change.text} change={change} />
+        <UndoBar key={change.number} change={change} />
       </Suspense>
     )
   )

@@ -1,14 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { ActionButton, IconButton, sayUndone } from '../parts/parts.tsx'
-import { getUndoable, offerUndo, type Undoable } from '../parts/undo.ts'
+import { getUndoable, type Offer, offerUndo } from '../parts/undo.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 /** Long enough to read the sentence, look at the map, and come back. */
 const OFFERED_FOR_MS = 60_000
 
 /** Tells of a change that was just made, and takes it back. */
-export default function UndoBar({ change }: { change: Undoable }) {
+export default function UndoBar({ change }: { change: Offer }) {
   const texts = useTexts()
   const queries = useQueryClient()
   const undoing = useMutation({

@@ -49,6 +49,36 @@ it('several records are chosen by keyboard and mouse, and move to a hub with one
   )
 })
 
+it('an undo that takes long leaves the next one with the same words alone', async () => {
+  const page = await screens.open(`${server.url}/devices`, { as: owner })
+  const bar = page.getByRole('region', { name: 'The chosen ones' })
+  const undo = page.getByRole('button', { name: 'Undo' })
+  const moveToSouth = async (name: string) => {
+    await page.getByRole('checkbox', { name: `Choose ${name}` }).click()
+    await bar.getByRole('button', { name: 'Change hub' }).click()
+    await page.getByRole('option', { name: 'South' }).click()
+    await bar.waitFor({ state: 'detached' })
+  }
+  await moveToSouth('Tracker 1')
+  await page.getByText('1 moved to South.').waitFor()
+  let letGo = () => {}
+  const held = new Promise<void>(resolve => {
+    letGo = resolve
+  })
+  await page.route(`**/api/v3/device/${ids[0]}`, async route => {
+    if (route.request().method() !== 'GET') await held
+    await route.continue()
+  })
+  await undo.click()
+  await moveToSouth('Tracker 2')
+  await until('the second one can be undone', () => undo.isEnabled())
+  letGo()
+  await until('the first one is undone', async () => (await hubsOf())[0] === north)
+  expect((await hubsOf())[1]).toBe(south)
+  await undo.click()
+  await until('both are undone', async () => (await hubsOf())[1] === north)
+})
+
 it('filters stand in the address, and survive a reload', async () => {
   const page = await screens.open(`${server.url}/devices`, { as: owner })
   await page.getByRole('main').getByRole('button', { name: 'Hub' }).click()

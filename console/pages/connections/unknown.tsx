@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
+import { Failure } from '../../api/failure.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { ActionButton, Trouble } from '../../parts/parts.tsx'
 import { Question } from '../../parts/question.tsx'
@@ -120,6 +121,10 @@ function LastPoint({
   )
 }
 
+/** Whether no message is kept any more of all the references of a request. */
+const isNoneKept = (error: unknown) =>
+  error instanceof Failure && error.status === 400 && error.fields['references.0']?.code === 'not-found'
+
 /** Adopts references, as many in one request as it takes. */
 function useAdoption(id: string) {
   const queries = useQueryClient()
@@ -129,13 +134,20 @@ function useAdoption(id: string) {
       setDone(0)
       let devices = 0
       let points = 0
+      let refusal: unknown
       for (let at = 0; at < references.length; at += AT_ONCE) {
         const body = { references: references.slice(at, at + AT_ONCE) }
-        const { data } = await answered(api.POST('/api/v3/connection/{id}/adopt', { ...pathTo(id), body }))
-        devices += data.length
-        for (const one of data) points += one.points
+        try {
+          const { data } = await answered(api.POST('/api/v3/connection/{id}/adopt', { ...pathTo(id), body }))
+          devices += data.length
+          for (const one of data) points += one.points
+        } catch (error) {
+          if (!isNoneKept(error)) throw error
+          refusal = error
+        }
         setDone(at + body.references.length)
       }
+      if (devices === 0 && refusal) throw refusal
       return { devices, points }
     },
     onSettled: () => {
