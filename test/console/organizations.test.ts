@@ -75,8 +75,13 @@ describe('Organizations in the console', () => {
     // The new organization ends the session of this page, whose last requests may still be on their way.
     await asAdmin.close()
     const { client } = await addOrganization(server, admin.client, { organizationName: 'Brief' })
+    const samples = async () => (await client.get('/organization/sample-data')).body.data.status
+    await until('its samples are there', async () => (await samples()) === 'there')
     // The session has ended with the organization.
     const page = await open(client, /401.*auth\/logout/)
+    // These push the button down when they are read, and a press that it leaves is none.
+    await button(page, 'Switch to Another one').waitFor()
+    await button(page, 'Delete sample data').waitFor()
     await button(page, 'Delete this organization').click()
     expect(await dialog(page).getByRole('button', { name: 'Delete this organization' }).isDisabled()).toBe(
       true,
