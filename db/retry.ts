@@ -22,14 +22,18 @@ export async function retry<T>(
 
 /**
  * Runs a transaction or statement again while it conflicts with others, up to `attempts` times in all: a deadlock or
- * serialization failure is no fault of its own.
+ * serialization failure is no fault of its own. `isConflict` says which other failures are none.
  */
-export async function retryConflict<T>(work: () => Promise<T>, attempts: number): Promise<T> {
+export async function retryConflict<T>(
+  work: () => Promise<T>,
+  attempts: number,
+  isConflict: (error: unknown) => boolean = isTransient,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (!isTransient(error) || attempt >= attempts) throw error
+      if (!isConflict(error) || attempt >= attempts) throw error
     }
   }
 }

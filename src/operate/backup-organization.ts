@@ -118,17 +118,17 @@ async function openImports(
   dataDir: string,
 ): Promise<Map<string, FileHandle>> {
   const rows = (await run({
-    text: `SELECT id, file_name AS name FROM imports WHERE organization_id = $1 AND status IN ('queued', 'processing')`,
+    text: `SELECT id FROM imports WHERE organization_id = $1 AND status IN ('queued', 'processing')`,
     values: [organizationId],
-  })) as { id: string; name: string }[]
+  })) as { id: string }[]
   const opened = new Map<string, FileHandle>()
-  for (const { id, name } of rows) {
+  for (const { id } of rows) {
     const handle = await openIfThere(join(dataDir, 'imports', id))
     if (handle) opened.set(`imports/${id}`, handle)
     else {
       for (const other of opened.values()) await other.close()
       throw new BackupError(
-        `The import of ${name} has no file in DATA_DIR: it has just ended, or the file is lost. Make the backup again; if it stays so, cancel that import.`,
+        `The import ${id} has no file in DATA_DIR: it has just ended, or the file is lost. Make the backup again; if it stays so, cancel that import.`,
       )
     }
   }

@@ -138,6 +138,13 @@ describe.skipIf(missing)('A backup of an organization', () => {
     await target.remove()
   })
 
+  it('is not made without the file of an import that waits', async () => {
+    const to = join(folder, 'without.backup')
+    const from = { driver: db.driver, dataDir: source.dataDir, organizationId, release: 'a release' }
+    await expect(backUp({ ...from, to })).rejects.toThrow(/import [0-9a-f-]{36} has no file in DATA_DIR/)
+    expect(existsSync(to)).toBe(false)
+  })
+
   it('is refused where the organization is', async () => {
     await expect(restore({ db, dataDir: source.dataDir, from: archive })).rejects.toThrow(
       /is in this database: delete it first/,

@@ -163,9 +163,9 @@ export function addIdempotency(app: App, { db, config }: Services): void {
       else {
         const type = String(reply.getHeader('content-type') ?? 'application/json')
         const owner = rootOf(request.caller?.organizationId ?? '')
-        const answer = payload.length > MAX_ANSWER_BYTES ? '' : JSON.stringify({ type, body: payload })
-        const isStored = answer !== '' && room.take(owner, Buffer.byteLength(answer))
-        const stored = isStored ? answer : JSON.stringify({ type, body: null })
+        const whole = payload.length <= MAX_ANSWER_BYTES && JSON.stringify({ type, body: payload })
+        const hasRoom = whole && room.take(owner, Buffer.byteLength(whole))
+        const stored = hasRoom ? whole : JSON.stringify({ type, body: null })
         await keepAnswer(db.system, leased, status, box.seal(stored, leased))
       }
     } catch (err) {

@@ -26,6 +26,7 @@ import {
   keepsForDevices,
   listUnknown,
 } from '../../../db/queries/unknown-references.ts'
+import { retryConflict } from '../../../db/retry.ts'
 import { createConnectionKey, createDeviceKey } from '../../../ingest/identity/authenticate.ts'
 import { findBuiltIn } from '../../../ingest/profiles/readers.ts'
 import { audited, record } from '../../http/audit.ts'
@@ -195,27 +196,23 @@ export function connectionRoutes(app: App, { db, config, mqtt }: Services): void
     return ok(adopted, 'References adopted')
   })
 
-  async function adoptSome(
+  function adoptSome(
     caller: Caller,
     given: Parameters<typeof adoptReferences>[1],
     references: readonly string[],
   ): Promise<Adopted[]> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await db.tenant(caller.organizationId, async tx => {
-          const found = await adoptReferences(tx, given, references, () => createDeviceKey().hash)
-          const devices = found.filter(one => one !== null)
-          if (devices.length === 0) return []
-          const changes = { references: { to: devices.map(({ reference }) => reference) } }
-          const resourceId = given.connectionId
-          await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId, changes })
-          return devices
-        })
-      } catch (error) {
-        // Somebody else has given a device one of the references at the same moment.
-        if (attempt === ADOPT_ATTEMPTS || !(isDuplicate(error) || isTransient(error))) throw error
-      }
+    const work = async (tx: Queryable) => {
+      const found = await adoptReferences(tx, given, references, () => createDeviceKey().hash)
+      const devices = found.filter(one => one !== null)
+      if (devices.length === 0) return []
+      const changes = { references: { to: devices.map(({ reference }) => reference) } }
+      const resourceId = given.connectionId
+      await record(tx, caller, { action: 'adopt', resource: 'connection', resourceId, changes })
+      return devices
     }
+    // Somebody else may give a device one of the references at the same moment.
+    const isConflict = (error: unknown) => isDuplicate(error) || isTransient(error)
+    return retryConflict(() => db.tenant(caller.organizationId, work), ADOPT_ATTEMPTS, isConflict)
   }
 
   app.get('/connection/:id/messages', operations.listMessages, async ({ caller, params }) => {
