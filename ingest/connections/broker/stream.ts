@@ -10,6 +10,7 @@ import {
   type Resolve,
 } from '../../../fair/public-addresses.ts'
 import { MAX_PACKET_BYTES } from '../../mqtt/limits.ts'
+import { FRAME_LIMITS } from '../../mqtt/websocket.ts'
 import type { BrokerSettings } from './settings.ts'
 
 const PORTS: { [protocol: string]: number } = { 'mqtt:': 1883, 'mqtts:': 8883 }
@@ -38,7 +39,7 @@ export function openStream(
     const socket = new WebSocket(broker.url, ['mqtt'], {
       ...lookup,
       ...(url.protocol === 'wss:' ? tls : {}),
-      perMessageDeflate: false,
+      ...FRAME_LIMITS,
       // A message of WebSocket is held whole, so a larger packet ends the connection.
       maxPayload: MAX_PACKET_BYTES * 2,
       followRedirects: false,
