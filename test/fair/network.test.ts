@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { networkOf } from '../../fair/network.ts'
+import { networkOf, siteOf } from '../../fair/network.ts'
 
 it.each([
   ['an IPv4 address', '192.0.2.1', '192.0.2.1'],
@@ -13,4 +13,14 @@ it.each([
   ['no address', '', ''],
 ])('The network of %s is limited', (_name, address, network) => {
   expect(networkOf(address)).toBe(network)
+})
+
+it.each([
+  ['an IPv4 address', '192.0.2.1', '192.0.2.1'],
+  ['an IPv6 address', '2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+  ['another network of the same customer', '2001:db8:1:3::1', '2001:db8:1::/48'],
+  ['another customer', '2001:db8:2::1', '2001:db8:2::/48'],
+  ['no address', '', ''],
+])('The site of %s is what is scarce', (_name, address, site) => {
+  expect(siteOf(address)).toBe(site)
 })

@@ -8,7 +8,7 @@ import {
   setRoot,
 } from '../../../db/queries/accounts.ts'
 import { hasOpenInvitation } from '../../../db/queries/invitations.ts'
-import { networkOf } from '../../../fair/network.ts'
+import { networkOf, siteOf } from '../../../fair/network.ts'
 import { conflict, forbidden } from '../../http/errors.ts'
 import type { App, Services } from '../../services.ts'
 import { checkCode, checkPassword } from '../auth/brute-force.ts'
@@ -79,4 +79,4 @@ export function registrationRoutes(app: App, { db, tokens, config }: Services): 
 const LOOPBACK = /^(127\.|::1$)/
 
 const findRoot = async (tx: Queryable, address: string, accountId: string): Promise<string> =>
-  LOOPBACK.test(address) ? accountId : claimRoot(tx, networkOf(address), accountId)
+  LOOPBACK.test(address) ? accountId : claimRoot(tx, siteOf(address), accountId)
