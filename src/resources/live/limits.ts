@@ -17,5 +17,8 @@ export const MESSAGES = { capacity: 1_000, perSecond: 100 }
 /** The same limit for bytes: 5,000 identifiers are 200 KiB, and take 5 ms to read. */
 export const MESSAGE_BYTES = { capacity: 4 * 1024 * 1024, perSecond: 256 * 1024 }
 
+/** The identifiers in the filters of all open sockets of a root; each takes 90 bytes. */
+export const MAX_FILTER_IDS = 300_000
+
 /** The share of the server's time that one user's subscriptions may take while others wait. */
 export const SUBSCRIBE_SHARE = 0.1

@@ -38,8 +38,10 @@ const clientMessage = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('watch'), topics: z.array(z.enum(TOPIC_NAMES)).max(TOPIC_NAMES.length) }),
 ])
 
+export type ClientMessage = z.infer<typeof clientMessage>
+
 /** Reads a message of a socket; returns a sentence if it is invalid. */
-export function readMessage(data: Buffer): z.infer<typeof clientMessage> | string {
+export function readMessage(data: Buffer): ClientMessage | string {
   let value: unknown
   try {
     if (!isUtf8(data)) throw new Error('not UTF-8')
@@ -81,8 +83,8 @@ taken back, and those that hold after all. \`{ "type": "command", "command" }\` 
 \`GET /device/{id}/commands\` shows it; with \`"deleted": true\` when it is withdrawn. Where your role, hubs or teams become others, \`watching\` comes again: read the lists again.
 
 Closed with 1012 when changes may have been missed: connect and read again. Closed with 4401 when the token ends, 4403 when you have subscribed and \`view/location\` is gone, or nothing is left to watch, 1001 when the server stops, 1008 when you send more than
-100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB. A user has at most
-50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
+100 messages or 256 KiB a second for long or leave more than 1 MiB unread. A message has at most 256 KiB, and the filters of a
+company's open sockets name at most 300,000 identifiers together. A user has at most 50 sockets (\`LIVE_SOCKETS_PER_USER\`), the next is answered 429.`,
     response: { 101: z.null().describe('The WebSocket is open'), ...failures(401, 403, 426, 429, 503) },
   },
   { role: 'live', apiKey: true },

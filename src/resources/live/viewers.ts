@@ -7,8 +7,9 @@ import type { Ending, Watched } from '../../../ingest/identity/watcher.ts'
 import type { LiveClient } from '../../../stream/live/groups.ts'
 import { visibilityOf } from '../../http/permissions.ts'
 import type { App, Services } from '../../services.ts'
-import { MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
-import { readMessage } from './schemas.ts'
+import { createFilterRoom } from './filter-room.ts'
+import { MAX_FILTER_IDS, MAX_UNREAD_BYTES, MESSAGE_BYTES, MESSAGES, UNREAD_WITHIN_MS } from './limits.ts'
+import { type ClientMessage, readMessage } from './schemas.ts'
 import { hasLiveMessages, seesPositions, type TopicName } from './topics.ts'
 import type { createUsers } from './users.ts'
 import { createWatching } from './watching.ts'
@@ -52,6 +53,7 @@ export function createViewers(
   users: ReturnType<typeof createUsers>,
 ) {
   const viewers = new Set<Viewer>()
+  const filters = createFilterRoom()
   const watching = createWatching(db, error => app.log.warn({ err: error }, 'Sending changed records failed'))
 
   function add(socket: WebSocket, caller: Caller): void {
@@ -122,6 +124,7 @@ export function createViewers(
     watcher.forget(viewer)
     viewer.waiting.length = 0
     users.forget(viewer.owner.id, viewer.socket)
+    filters.forget(viewer.socket)
     clients.unsubscribe(viewer.client)
     watching.forget(viewer.socket)
   }
@@ -139,8 +142,7 @@ export function createViewers(
   function read(viewer: Viewer, data: Buffer): void {
     const { socket, client, owner } = viewer
     const received = readMessage(data)
-    const isRefused = typeof received !== 'string' && received.type === 'subscribe' && !viewer.seesPositions
-    const message = isRefused ? NO_POSITIONS : received
+    const message = typeof received === 'string' ? received : (findRefusal(viewer, received) ?? received)
     if (typeof message === 'string') {
       socket.send(JSON.stringify({ type: 'error', message }))
       endUnread(viewer)
@@ -160,8 +162,17 @@ export function createViewers(
     } else {
       viewer.subscribed = false
       users.forget(owner.id, socket)
+      filters.forget(socket)
       clients.unsubscribe(client)
     }
+  }
+
+  /** Why somebody may not subscribe; an earlier subscription stays. */
+  function findRefusal(viewer: Viewer, message: ClientMessage): string | undefined {
+    if (message.type !== 'subscribe') return undefined
+    if (!viewer.seesPositions) return NO_POSITIONS
+    const { socket, owner } = viewer
+    return filters.take(socket, owner.organizationId, message.filter ?? {}) ? undefined : NO_ROOM
   }
 
   /** Reads the role, which a socket does not keep, and answers the newest of several requests. */
@@ -234,5 +245,7 @@ const CLOSINGS: Readonly<Record<Ending, [code: number, reason: string]>> = {
 
 const NO_POSITIONS =
   'Your role lacks the permission view/location: you may watch what it allows, and not subscribe.'
+
+const NO_ROOM = `The filters of your company’s open sockets may name ${MAX_FILTER_IDS.toLocaleString('en')} identifiers together.`
 
 const isSame = (a: Visibility, b: Visibility) => JSON.stringify(a) === JSON.stringify(b)
