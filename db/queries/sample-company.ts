@@ -252,9 +252,10 @@ export async function deleteSamplePlaces(
     `DELETE FROM flows t WHERE organization_id = $1 AND is_sample ${unused(['tasks', 'schedules'], 'flow_id')} RETURNING 1`,
     [organizationId],
   )
-  const users = ['devices', 'vehicles', 'teams', 'geofences', 'connections', 'tasks', 'schedules']
+  const users = ['vehicles', 'teams', 'geofences', 'connections', 'tasks', 'schedules']
   const hubs = await tx.query(
-    `DELETE FROM hubs t WHERE organization_id = $1 AND is_sample ${unused(users, 'hub_id')} RETURNING 1`,
+    `DELETE FROM hubs t WHERE organization_id = $1 AND is_sample ${unused(users, 'hub_id')}
+       ${unused(['devices'], 'bound_hub_id')} RETURNING 1`,
     [organizationId],
   )
   // The next code of a task begins anew where there is none.

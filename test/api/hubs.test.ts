@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { type Client, createClient } from '../support/client.ts'
 import { addHub, addPerson } from '../support/people.ts'
 import { useOrganization } from '../support/shared-server.ts'
+import { until } from '../support/wait.ts'
 
 describe('Hubs', () => {
   const { server, owner } = useOrganization()
@@ -35,6 +37,28 @@ describe('Hubs', () => {
     expect((await owner.delete(`/hub/${hubId}`)).status).toBe(409)
     await owner.delete(`/team/${team.body.data._id}`)
     expect((await owner.delete(`/hub/${hubId}`)).status).toBe(200)
+  })
+
+  it('outlive no device that was deleted, whose past then belongs to nobody with a hub', async () => {
+    const [mine, gone] = [await addHub(owner, 'Mine'), await addHub(owner, 'Gone')]
+    const device = (await owner.post('/device', { name: 'Once here', hubId: gone })).body.data
+    const points = [{ lat: 48.1, lng: 11.6, timestamp: new Date().toISOString() }]
+    expect((await createClient(server, device.key).post('/location-history/bulk', { points })).status).toBe(
+      200,
+    )
+    const read = async (client: Client) =>
+      (await client.get(`/location-histories?deviceId=${device._id}`)).body.data?.length
+    await until('it is stored', async () => (await read(owner)) === 1)
+    expect((await owner.delete(`/hub/${gone}`)).status).toBe(409)
+    const [former, other] = [
+      await addPerson(server, owner, { hubId: [gone, mine] }),
+      await addPerson(server, owner, { hubId: [mine] }),
+    ]
+    await owner.delete(`/device/${device._id}`)
+    const seen = () => Promise.all([owner, former.client, other.client].map(read))
+    expect(await seen()).toEqual([1, 1, 0])
+    expect((await owner.delete(`/hub/${gone}`)).status).toBe(200)
+    expect(await seen()).toEqual([1, 0, 0])
   })
 
   it('without access they are 404 and not listed, except for Owner and Admin', async () => {

@@ -98,6 +98,7 @@ describe.skipIf(postgresMissing())('A migration', () => {
     `ALTER TABLE hubs ADD COLUMN note text NOT NULL DEFAULT '' CHECK (length(note) < 9)`,
     'ALTER TABLE hubs ALTER COLUMN lat DROP NOT NULL',
     'ALTER TABLE tasks ADD COLUMN colour text',
+    'ALTER TABLE teams ADD COLUMN flow uuid, ADD FOREIGN KEY (organization_id, flow) REFERENCES flows (organization_id, id)',
     'ALTER TABLE teams ADD COLUMN code text; CREATE UNIQUE INDEX by_code ON teams (organization_id, code)',
     `ALTER TABLE tasks ADD CONSTRAINT named CHECK (name <> 'y') NOT VALID`,
   ])('may be: %s', async text => {

@@ -64,7 +64,9 @@ export function findBreaks(before: Catalogue, after: Catalogue): string[] {
     // Rows of the release before have no value in a new column, and no two such rows are equal.
     if (kind === 'index' && definition.startsWith('unique') && !columnsOf(definition).some(isNewIn(table)))
       breaks.push(`adds the unique ${name}, which may refuse what the release before writes`)
-    if (kind === 'constraint' && !columnsOf(definition).every(isNewIn(table)))
+    // A row without a value in one column of a foreign key refers to nothing.
+    const isReference = definition.startsWith('FOREIGN KEY') && columnsOf(definition).some(isNewIn(table))
+    if (kind === 'constraint' && !isReference && !columnsOf(definition).every(isNewIn(table)))
       breaks.push(`adds the ${name} (${rest}), which may refuse what the release before writes`)
   }
   return breaks
