@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { type Client, signIn } from '../support/client.ts'
 import { ended, importFile, upload } from '../support/imports.ts'
 import { addOrganization } from '../support/people.ts'
@@ -182,35 +184,26 @@ export async function runBystanderOn(
 }
 
 /** Reads the own user again and again, and keeps a live socket open. */
-function watch(server: { url: string }, { token, ...client }: Client) {
-  const waits: number[] = []
-  let [refused, closed, ended] = [0, 0, false]
+function watch(server: { url: string }, { token }: Client) {
+  let [closed, ended] = [0, false]
   const screen = openScreen(server, token)
   void screen.then(async one => {
     await one.closed
     if (!ended) closed++
   })
-  const open = new Set<Promise<void>>()
-  const timer = setInterval(() => {
-    const begun = performance.now()
-    const asked = client.get('/user').then(
-      ({ status }) => {
-        waits.push(performance.now() - begun)
-        if (status !== 200) refused++
-      },
-      () => void refused++,
-    )
-    open.add(asked)
-    void asked.finally(() => open.delete(asked))
-  }, EVERY_MS)
+  const reader = new Worker(new URL('bystander-thread.mjs', import.meta.url), {
+    workerData: { url: server.url, token, everyMs: EVERY_MS },
+    execArgv: [],
+  })
   return {
     async end(): Promise<Omit<BystanderRow, 'load'>> {
-      clearInterval(timer)
-      await Promise.all(open)
+      reader.postMessage('end')
+      const [{ waits, refused }] = (await once(reader, 'message')) as [{ waits: number[]; refused: number }]
       ended = true
       const one = await screen
       one.cut()
       await one.closed
+      await reader.terminate()
       waits.sort((a, b) => a - b)
       const [medianMs, maxMs] = [waits[waits.length >> 1] ?? 0, waits.at(-1) ?? 0].map(Math.round) as [
         number,
