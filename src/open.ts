@@ -245,13 +245,9 @@ async function openParts(
   const reports = startReports({ db: db.system, registry, onError })
   closers.push(() => reports.stop())
   const openJobLog = log || config.kafka ? openForJobs : null
+  const kinds = createJobKinds(db, config, { onError, storedPoints, scheduler, openLog: openJobLog })
   const jobs = has('jobs')
-    ? await startJobs({
-        db,
-        kinds: createJobKinds(db, config, { onError, storedPoints, scheduler, openLog: openJobLog }),
-        onError,
-        alone: !config.databaseUrl,
-      })
+    ? await whenThere(() => startJobs({ db, kinds, onError, alone: !config.databaseUrl }))
     : null
   closers.push(() => jobs?.stop())
   const geofences = has('jobs') ? startGeofences({ db, onError }) : null

@@ -48,6 +48,8 @@ export async function* readBatches(
       const begun = performance.now()
       const message = await thread.next(Math.min(BATCH_WITHIN_MS, leftMs))
       leftMs -= performance.now() - begun
+      // Whatever is there already would still be taken.
+      if (leftMs < 0) throw takesLonger()
       if ('alive' in message) continue
       if (!('batch' in message)) throw new Error('The reader sent an unexpected message')
       const { rows, fraction, done } = message.batch
@@ -60,6 +62,9 @@ export async function* readBatches(
   }
 }
 
+const takesLonger = () =>
+  unimportable('Reading this file takes longer than a file may: save it anew, or split it.')
+
 /** Starts the thread that reads; its refusals are thrown here. */
 function startReader(task: Task, signal?: AbortSignal) {
   const explain = (error: NodeJS.ErrnoException) =>
@@ -70,9 +75,7 @@ function startReader(task: Task, signal?: AbortSignal) {
   return {
     ask: () => thread.post('next'),
     async next(withinMs: number): Promise<Exclude<Reply, { error: unknown }>> {
-      const reply = await thread.next(withinMs, () =>
-        unimportable('Reading this file takes longer than a file may: save it anew, or split it.'),
-      )
+      const reply = await thread.next(withinMs, takesLonger)
       if ('error' in reply) throw new FileError(reply.error.reason, reply.error.message)
       return reply
     },
