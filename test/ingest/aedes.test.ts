@@ -27,7 +27,7 @@ describe('The private parts of aedes and mqtt-packet', () => {
    * arrival.
    */
   async function open(options: AedesOptions = {}, keep: 'chunks' | 'nothing' = 'nothing') {
-    const broker = await Aedes.createBroker({ connectTimeout: 10_000, ...options })
+    const broker = await Aedes.createBroker({ connectTimeout: 120_000, ...options })
     const chunks: Buffer[] = []
     const packets: string[] = []
     const state = { pauses: false, takesWill: false }

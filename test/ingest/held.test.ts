@@ -218,7 +218,8 @@ describe('While nothing is stored', () => {
       { first: [hello(hasty)], later: [points(hasty, 1)] },
       { first: [hello(polite)], later: [points(polite, 1), Buffer.from(DISCONNECT)] },
     ])
-    await until('both wait', () => log.waiting.entries === before + 2)
+    // Those of the test before may still come after a pause of the machine.
+    await until('both wait', () => log.waiting.entries >= before + 2)
     await pause(limits.LEFT_MS + 1_000)
     const stored: number[] = []
     await log.store(async ({ records }) => {

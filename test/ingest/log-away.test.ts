@@ -141,17 +141,13 @@ describe('While the log is away', () => {
         }
       }
       let last = -1
-      await until(
-        'no more is read',
-        async () => {
-          const waiting = await metric('fieldline_log_waiting_bytes')
-          const same = waiting === last
-          last = waiting
-          await pause(500)
-          return same && waiting > 0
-        },
-        60_000,
-      )
+      await until('no more is read', async () => {
+        const waiting = await metric('fieldline_log_waiting_bytes')
+        const same = waiting === last
+        last = waiting
+        await pause(500)
+        return same && waiting > 0
+      })
       tell(
         `waiting: ${(last / 2 ** 20).toFixed(0)} MiB, ${(residentMiB(server.pid) - before).toFixed(0)} MiB resident`,
       )

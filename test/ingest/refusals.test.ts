@@ -7,8 +7,10 @@ import { until } from '../support/wait.ts'
 describe('A device that cannot sign in', () => {
   const { server } = useServer()
   let device: { id: string; key: string }
+  let begun: number
   beforeAll(async () => {
     device = await createDevice(await signIn(server))
+    begun = performance.now()
   })
 
   const refuse = async (options: { username?: string; password?: string }) => {
@@ -49,6 +51,8 @@ describe('A device that cannot sign in', () => {
     await Promise.all(
       Array.from({ length: 40 }, () => refuse({ username: crypto.randomUUID(), password: 'wrong' })),
     )
-    expect(lines().length).toBeLessThanOrEqual(20)
+    // On a slow machine another minute may have begun since the first line.
+    const minutes = 1 + Math.floor((performance.now() - begun) / 60_000)
+    expect(lines().length).toBeLessThanOrEqual(20 * minutes)
   })
 })

@@ -79,14 +79,15 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     const publishers = await startPublishers(owner, () => server.mqttPort, 4, { rate: 400 })
     await untilUnderLoad(publishers)
     disk.fill(20)
+    // Without that a pause of the machine would look as if nothing were acknowledged.
+    await until('its log says so', () =>
+      /The disk of the embedded database is full: \d+ MiB are free/.test(server.output.stderr),
+    )
     await untilNothingIs(publishers)
 
     expect((await owner.get('/location-histories')).body.data).toHaveLength(4)
     const refused = await owner.post('/vehicle', { name: 'Van' })
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
-    await until('its log says so', () =>
-      /The disk of the embedded database is full: \d+ MiB are free/.test(server.output.stderr),
-    )
     const figures = await readFigures(server)
     expect(figures.get('fieldline_store_failed_total')).toBeGreaterThan(0)
     expect(figures.get('fieldline_data_dir_free_bytes')).toBeLessThan(64 * 1024 * 1024)
@@ -183,8 +184,11 @@ describe.skipIf(missing)(`A disk that is full${missing ? ` (${missing})` : ''}`,
     expect([status, data.database && data.disk]).toEqual([503, false])
 
     disk?.empty()
-    // The broker exits when its log cannot grow. Its supervisor restarts it.
-    if (control.processes().length === 0) await control.start()
+    // The server exits when its log cannot grow, perhaps only now. Its supervisor restarts it.
+    await until('it is ready again', async () => {
+      if (control.processes().length === 0) await control.start()
+      return (await readiness(server)).status === 200
+    })
     await endInPeace(server, owner, publishers)
   })
 

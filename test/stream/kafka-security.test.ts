@@ -117,6 +117,16 @@ async function prepare(prefix: string, user: string): Promise<void> {
       right(GROUP, `${prefix}.live.`, DELETE),
     ],
   })
+  const ANY = 1
+  // The controller has them first; the broker answers from those that it goes by.
+  await until('the broker knows the rights', async () => {
+    const { resources } = await admin.describeAcls({
+      ...{ resourceType: ANY, resourcePatternType: ANY, operation: ANY, permissionType: ANY },
+      principal: `User:${user}`,
+    })
+    const own = resources.filter(({ resourceName }) => resourceName.startsWith(`${prefix}.`))
+    return own.flatMap(({ acls }) => acls).length === 4
+  })
   await admin.disconnect()
 }
 

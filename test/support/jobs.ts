@@ -20,7 +20,7 @@ export function kind(
     slotsPerRoot: 2,
     attempts: 3,
     backoffMs: () => 10,
-    timeoutMs: 10_000,
+    timeoutMs: 120_000,
     run: run as JobKind['run'],
     ...more,
   }
