@@ -132,12 +132,20 @@ describe('The page of connections', () => {
       name: 'Harbour 2',
       broker: { username: 'fieldline-2', url: broker.url },
     })
+    /** Pushes the buttons down when it comes, and a press that one leaves is none. */
+    const isToldWhy = () =>
+      dialog(page)
+        .getByText(/private address/)
+        .first()
+        .waitFor()
     await page.getByRole('row', { name: /Harbour 2/ }).click()
+    await isToldWhy()
     await press(page, 'Stop')
     await dialog(page).getByText('Stopped').waitFor()
     expect((await read()).isActive).toBe(false)
     await press(page, 'Start')
     await dialog(page).getByRole('button', { name: 'Stop', exact: true }).waitFor()
+    await isToldWhy()
     await press(page, 'Delete')
     await dialog(page).getByText('Delete Harbour 2?').waitFor()
     await dialog(page).getByRole('alert').getByRole('button', { name: 'Delete' }).click()

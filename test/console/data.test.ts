@@ -54,6 +54,8 @@ describe('The page of data', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Customer' }).click()
     await page.getByRole('option', { name: 'Shop 1' }).waitFor()
     await page.keyboard.type('shop 2')
+    // Until then the one to press moves up.
+    await page.getByRole('option', { name: 'Shop 1' }).waitFor({ state: 'detached' })
     await page.getByRole('option', { name: 'Shop 2' }).click()
     await save(page)
     await row(page, /O-1 Shop 2/).waitFor()
@@ -77,6 +79,7 @@ describe('The page of data', () => {
     await page.getByRole('option', { name: 'gold' }).click()
     await row(page, /Shop 2/).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Credit' }).click()
+    await page.locator('[aria-sort=ascending]').getByText('Credit').waitFor()
     await page.getByRole('button', { name: 'Credit' }).click()
     await page.locator('tbody tr').first().getByText('Shop 5').waitFor()
     expect(new URL(page.url()).search).toBe('?is.tier=gold&sort=-credit')

@@ -3,6 +3,8 @@ import { until } from '../support/wait.ts'
 
 /** A page that has asked for nothing during this time has what it needs. */
 const QUIET_MS = 150
+/** A page that always draws is never idle. */
+const IDLE_WITHIN_MS = 1_000
 
 /** The part of an address that says which page of the console it is. */
 const pageOf = (path: string) => /^(?:\/o\/[^/?]+)?(\/settings\/[^/?]+|\/?[^/?]*)/.exec(path)?.[1] || '/'
@@ -18,6 +20,13 @@ async function isDrawn(page: Page): Promise<boolean> {
   const own = links.filter(({ path }) => pageOf(path) === here)
   return own.length === 0 || own.some(({ current }) => current === 'page')
 }
+
+/** What has come is drawn, and what the page needs for that next is asked for: on a slow machine that takes longer than a quiet time. */
+const hasNothingToDo = (page: Page) =>
+  page.evaluate(
+    limitMs => new Promise<void>(done => requestIdleCallback(() => done(), { timeout: limitMs })),
+    IDLE_WITHIN_MS,
+  )
 
 /**
  * Goes to an address by the page's own router, as a link does, and waits until everything there is loaded. The page itself stays:
@@ -40,9 +49,11 @@ export async function goWithin(page: Page, address: string): Promise<void> {
   // A page that is still to be loaded is not seen at once, and until then the one before stays.
   if (isAnother) await until(`the title of ${address} is there`, async () => (await page.title()) !== title)
   const busy = page.locator('[aria-busy="true"]')
-  let since = Date.now()
+  let since = Number.POSITIVE_INFINITY
   await until('everything is loaded', async () => {
-    if (asked.size > 0 || (await busy.count()) > 0) since = Date.now()
+    await hasNothingToDo(page)
+    const isQuiet = asked.size === 0 && (await busy.count()) === 0
+    since = isQuiet ? Math.min(since, Date.now()) : Number.POSITIVE_INFINITY
     return Date.now() - since > QUIET_MS
   })
   page.off('request', begin).off('requestfinished', end).off('requestfailed', end)

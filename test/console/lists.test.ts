@@ -306,6 +306,8 @@ describe('Lists of records', () => {
     const page = await screens.open(`${server.url}/teams/new`, { as: owner, mayFail: /ERR_/ })
     const name = page.getByRole('dialog').getByRole('textbox', { name: 'Name' })
     await name.fill('East')
+    // The people push the button down when they are read, and a press that it leaves is none.
+    await page.locator('[role=dialog] .check').first().waitFor()
     await page.route(/\/api\/v3\/team$/, route => route.abort())
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('try again once it is back').waitFor()

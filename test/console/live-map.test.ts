@@ -21,7 +21,7 @@ describe('The live map', () => {
 
     await page.getByRole('radio', { name: 'Idle: 2' }).click()
     await until('two are listed', async () => (await names(page)).length === 2)
-    expect(new URL(page.url()).search).toBe('?state=idle')
+    await page.waitForURL(url => url.search === '?state=idle')
     await page.reload()
     await page.getByText('2 of 4').waitFor()
     await page.getByRole('radio', { name: 'All' }).click()

@@ -31,6 +31,7 @@ describe('Names of the maximum length', () => {
     crowd = (await addOrganization(server, owner, { hubName: LONG })).client
     const device = await createDevice(crowd, LONG)
     const timestamp = new Date().toISOString()
+    const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString()
     const points = [52.5, 95].map(lat => ({ lat, lng: 13.4, timestamp }))
     await createClient(server, device.key).post('/location-history/bulk', { points })
     const shape = { type: 'circle', center: { lat: 52.5, lng: 13.4 }, radius: 500 }
@@ -45,7 +46,9 @@ describe('Names of the maximum length', () => {
       ['/connection', { name: LONG, kind: 'http', profileId: 'ttn' }],
       ['/data-type', { name: LONG, fields: [{ key: 'name', label: LONG, type: 'text' }] }],
       ['/api-key', { name: LONG, roleId: await roleId(crowd, 'Planner'), hubId: [] }],
+      // The page of tasks shows today, which may be the next day by then.
       ['/task', { name: LONG, startTime: timestamp, endTime: timestamp }],
+      ['/task', { name: LONG, startTime: tomorrow, endTime: tomorrow }],
     ] as const)
       expect([path, (await crowd.post(path, body)).status]).toEqual([path, 201])
   })

@@ -44,8 +44,12 @@ describe('A page that is open for long', () => {
     await pressAtOnce(page, 'End', 1)
     await page.getByRole('row', { name: /Team 40/ }).waitFor()
     const scrolled = () => page.locator('.table-box').evaluate(box => box.scrollTop)
-    await until('it is scrolled', async () => (await scrolled()) > 0)
-    const before = await scrolled()
+    let before = 0
+    await until('it is scrolled, and stands still', async () => {
+      const last = before
+      before = await scrolled()
+      return before > 0 && before === last
+    })
     expect((await owner.put(`/team/${team._id}`, { name: 'Team 41' })).status).toBe(200)
     await page.clock.fastForward(61_000)
     const row = page.getByRole('row', { name: /Team 41/ })

@@ -134,6 +134,11 @@ describe('Geofences on the live map', () => {
     const page = await screens.open(`${server.url}/?subject=${van.id}`, { as: owner, map: 'still' })
     await page.getByRole('complementary', { name: 'Van 7' }).waitFor()
     await until('four are listed', async () => (await names(page)).length === 4)
+    // The map has gone to it: what is drawn before is drawn elsewhere.
+    await page
+      .locator('.maplibregl-ctrl-scale')
+      .getByText(/^\d+\sm$/)
+      .waitFor()
     const begin = page.getByRole('button', { name: 'Draw an area to select' })
     await begin.press('Enter')
     await page.getByText(/^Click the corners of the area/).waitFor()

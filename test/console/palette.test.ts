@@ -39,7 +39,7 @@ describe('The palette', () => {
       await typeAtOnce(page, text)
       await page.keyboard.press('Enter')
       await page.waitForURL(server.url + path)
-      expect(await page.getByRole('dialog').count()).toBe(0)
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
   })
 

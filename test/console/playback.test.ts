@@ -161,7 +161,10 @@ describe('Playback', () => {
     const shows = (from: number, to: number) => async () =>
       isAbout(await bound('min'), from) && isAbout(await bound('max'), to)
     await until('the part is shown', shows(hours(9), hours(9, 20)))
-    expect(Date.parse(new URL(page.url()).searchParams.get('from') ?? '')).toBe(await bound('min'))
+    await until('the address says so', async () => {
+      const from = new URL(page.url()).searchParams.get('from') ?? ''
+      return Date.parse(from) === (await bound('min'))
+    })
     await page.reload()
     await until('its parts are listed again', async () => (await parts(page).count()) === 3)
     await until('the part is shown again', shows(hours(9), hours(9, 20)))
@@ -177,7 +180,7 @@ describe('Playback', () => {
     await until('as much again is shown', shows(hours(9, 30), hours(9, 50)))
     await page.keyboard.press('0')
     await until('all of it is shown', shows(hours(8, 40), hours(10, 5)))
-    expect(new URL(page.url()).searchParams.has('from')).toBe(false)
+    await page.waitForURL(url => !url.searchParams.has('from'))
     await page.getByRole('button', { name: 'Zoom in on the timeline' }).click()
     await until('less is shown', async () => !(await whole.isDisabled()))
     await page.mouse.dblclick(box.x + box.width / 2, box.y + 40)

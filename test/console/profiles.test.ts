@@ -124,7 +124,8 @@ describe('The page of profiles', () => {
     await dialog(page).getByRole('group').getByText('Request').click()
     await dialog(page).getByRole('link', { name: 'Make a profile from it' }).click()
     await dialog(page).getByRole('heading', { name: 'New profile' }).waitFor()
-    expect(await dialog(page).getByLabel('Paste a message').inputValue()).toContain('truck-7')
+    const pasted = dialog(page).getByLabel('Paste a message')
+    await until('the message is there', async () => (await pasted.inputValue()).includes('truck-7'))
   })
 
   it('shows what a built-in profile reads, and names it where it reads a pasted message', async () => {

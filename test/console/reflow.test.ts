@@ -21,12 +21,13 @@ const MIN_GROWTH = 1.6
 describe('A small or enlarged screen', () => {
   const { server, owner } = useOrganization()
   const screens = useBrowser({ map: 'none' })
-  const ids = { van: '', vehicle: '', fence: '', polygon: '', connection: '', task: '', type: '' }
+  const ids = { van: '', day: '', vehicle: '', fence: '', polygon: '', connection: '', task: '', type: '' }
   const make = async (path: string, body: object) => (await owner.post(path, body)).body.data._id as string
 
   beforeAll(async () => {
     const van = await createDevice(owner, 'Van of the night shift')
     const now = Date.now()
+    ids.day = new Date(now).toISOString().slice(0, 10)
     const points = [...Array(20).keys()].map(n => ({
       timestamp: new Date(now - n * 30_000).toISOString(),
       ...{ lat: 52.5 + n * 1e-3, lng: 13.4, speed: 10 },
@@ -204,7 +205,7 @@ describe('A small or enlarged screen', () => {
 
   it.each([
     ['the live map', () => `/?subject=${ids.van}`, '600 22px'],
-    ['playback', () => `/playback?subject=device:${ids.van}`, '600 24px'],
+    ['playback', () => `/playback?subject=device:${ids.van}&day=${ids.day}`, '600 24px'],
   ])('draws names on the map in the browser’s font size: %s', async (_name, path, font) => {
     const page = await screens.open(`${server.url}/links`, { as: owner, map: 'still' })
     const browser = await page.context().newCDPSession(page)
@@ -214,13 +215,13 @@ describe('A small or enlarged screen', () => {
     const canvas = page.locator('canvas.map-layer').last()
     const drawn = () =>
       canvas.evaluate((one: HTMLCanvasElement) => one.getContext('2d')?.font.slice(0, 8) ?? '')
-    await until('a name is drawn', async () => (await drawn()).startsWith('600'))
-    expect(await drawn()).toBe(font)
+    await until(`a name is drawn in ${font}`, async () => (await drawn()) === font)
   })
 
   it.each(['en-GB', 'de-DE'])('shows the words of a search in full (%s)', async locale => {
     const page = await screens.open(`${server.url}/vehicles`, { as: owner, size: SIZES[0], locale })
     await page.getByRole('main').getByRole('searchbox').waitFor()
+    await page.evaluate(() => document.fonts.ready.then(() => true))
     for (const width of [320, 390, 640]) {
       await page.setViewportSize({ width, height: 600 })
       expect([width, await page.getByRole('searchbox').evaluate(hasRoomForPlaceholder)]).toEqual([
@@ -278,7 +279,7 @@ describe('A small or enlarged screen', () => {
       if (opened === 'a key') return
       await page.goto(`${server.url}/devices/new`)
       await page.getByLabel('Name', { exact: true }).fill('Another van')
-      await page.keyboard.press('Enter')
+      await page.getByLabel('Name', { exact: true }).press('Enter')
       await page.getByText('The key is only shown once').waitFor()
     }
   })
@@ -289,7 +290,7 @@ describe('A small or enlarged screen', () => {
     for (const name of [/Van 10 /, /Van 11 /, /Van 12 /]) {
       await page.keyboard.press('ArrowDown')
       const row = page.getByRole('row', { name })
-      expect(await row.evaluate(one => one === document.activeElement)).toBe(true)
+      await until('the row has the focus', () => row.evaluate(one => one === document.activeElement))
     }
     const box = page.getByRole('table').locator('..')
     expect(await box.evaluate(one => one.clientHeight)).toBeGreaterThan(3 * 40)

@@ -105,12 +105,27 @@ describe('The session of a person', () => {
     await page.reload()
     await link('Teams').click()
     await page.getByRole('heading', { name: 'Teams' }).waitFor()
-    await page.routeWebSocket(/live/, () => {})
+    // It is opened in a thread, which no route of the page's own sockets reaches.
+    await page.addInitScript(() => {
+      globalThis.Worker = class extends EventTarget {
+        postMessage() {}
+        terminate() {}
+      } as never
+    })
     await page.reload()
     await page.getByRole('button', { name: 'Add team' }).first().click()
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('North')
+    // A page that has waited for its socket for half a minute asks by itself, and then there is nothing to save.
+    let letAsk = () => {}
+    const held = new Promise<void>(resolve => {
+      letAsk = resolve
+    })
+    await page.route('**/api/v3/user', route => held.then(() => route.continue()))
     await become('Field user')
+    const refused = page.waitForResponse(answer => answer.status() === 403)
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await refused
+    letAsk()
     await said.waitFor()
     await link('Geofences').waitFor({ state: 'detached' })
   })

@@ -37,6 +37,8 @@ describe('The page of a tracking link', () => {
       screens.open((await share(van, { trailMinutes })).url, { size: PHONE, mayFail: /willReadFrequently/ })
     const minute = await look(1)
     await see(minute, /moving, 36 km\/h/)
+    // At the same place: what is a minute old is not drawn, and no longer moving.
+    await send(van, { speed: 10 })
     // A later page shows the marker sooner: its move takes as long as the previous point was shown.
     const none = await look(0)
     /** Whether something is drawn to the left of the marker, and nothing above and below that. */
@@ -58,10 +60,10 @@ describe('The page of a tracking link', () => {
 
   it('opens although a mail program has appended a slash or encoded a letter', async () => {
     const van = await createDevice(owner, 'Van 9')
-    await send(van, { speed: 10 })
     const { url, token } = await share(van)
     const code = (token[0] as string).charCodeAt(0).toString(16)
     for (const address of [`${url}/`, url.replace(token, `%${code}${token.slice(1)}`)]) {
+      await send(van, { speed: 10 })
       await see(await screens.open(address, { size: PHONE }), /moving, 36 km\/h/)
     }
   })
@@ -174,6 +176,9 @@ describe('The page of a tracking link', () => {
       await page.goto(`http://127.0.0.1:${proxy.port}${pathname}`)
       await see(page, /moving, 36 km\/h, just now/)
       await isLive
+      // After a minute its time would be said in another way, however long the page took to open.
+      await send(van, { speed: 20 })
+      await see(page, /moving, 72 km\/h, just now/)
       proxy.set('answers lost')
       // The clock refuses a time that has passed, also where the machine has paused meanwhile.
       await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 15_000)

@@ -6,6 +6,7 @@ import { unitsOf } from '../../console/texts/region.ts'
 import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { findBarriers, useBrowser } from './browser.ts'
+import { whileSending } from './while-sending.ts'
 
 const DAY_MS = 86_400_000
 /** In the past in every time zone of a test machine. */
@@ -40,16 +41,14 @@ describe('Units', () => {
   }
 
   it('are those of the region or the chosen ones, for every measure', async () => {
-    await sendNow()
-    const page = await screens.open(`${server.url}/?subject=${van.id}`, {
-      as: owner,
-      locale: 'en-US',
-      map: 'still',
-    })
+    const page = await screens.open('about:blank', { as: owner, locale: 'en-US', map: 'still' })
     const panel = page.getByRole('complementary', { name: 'Van 7' })
-    await panel.getByText('22 mph').first().waitFor()
-    await panel.getByText('328 ft', { exact: true }).waitFor()
-    await page.getByRole('option', { name: /Van 7/ }).getByText('22 mph').waitFor()
+    await whileSending(sendNow, async () => {
+      await page.goto(`${server.url}/?subject=${van.id}`)
+      await panel.getByText('22 mph').first().waitFor()
+      await panel.getByText('328 ft', { exact: true }).waitFor()
+      await page.getByRole('option', { name: /Van 7/ }).getByText('22 mph').waitFor()
+    })
     const scale = page.locator('.maplibregl-ctrl-scale')
     await scale.getByText(/\d\s(ft|mi)$/).waitFor()
 

@@ -7,7 +7,7 @@ import { centerAround } from '../../console/map/center-around.ts'
 import { toX, toY } from '../../console/map/mercator.ts'
 import { fitWhileArriving } from '../../console/pages/map/arriving.ts'
 import { readView } from '../../console/pages/map/view-address.ts'
-import { createClient, createDevice } from '../support/client.ts'
+import { createClient, createDevice, type TestDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { until } from '../support/wait.ts'
 import { useBrowser } from './browser.ts'
@@ -101,17 +101,17 @@ describe('The first view of a fleet that arrives', () => {
   })
 
   it('shows the second vehicle of an organization as well', async () => {
-    const send = async (name: string, lat: number, lng: number) => {
+    const [first, second] = [await createDevice(owner, 'Van 1'), await createDevice(owner, 'Van 2')]
+    const send = async ({ key }: TestDevice, lat: number, lng: number) => {
       const points = [{ lat, lng, timestamp: new Date().toISOString() }]
-      const { key } = await createDevice(owner, name)
       await createClient(server, key).post('/location-history/bulk', { points })
     }
     const page = await screens.open(server.url, { as: owner })
     const scale = page.locator('.maplibregl-ctrl-scale')
     await page.locator('.welcome').waitFor()
-    await send('Van 1', 52.5, 13.4)
+    await send(first, 52.5, 13.4)
     await until('the first vehicle is close', async () => /^\d+\sm$/.test(await scale.innerText()))
-    await send('Van 2', 52.6, 13.6)
+    await send(second, 52.6, 13.6)
     await until('both are in view', async () => /^\d+\skm$/.test(await scale.innerText()))
   })
 })

@@ -6,6 +6,7 @@ import { addPerson } from '../support/people.ts'
 import { OWNER, type Server } from '../support/server.ts'
 import { until } from '../support/wait.ts'
 import { findBarriers, findBarriersInThemes, hasFocus, startLastingServer, useBrowser } from './browser.ts'
+import { whileSending } from './while-sending.ts'
 
 const POLLED = { timeout: 60_000 }
 
@@ -251,10 +252,8 @@ describe('Signing in to the console', () => {
     expect(await page.getByRole('button', { name: 'Dismiss' }).count()).toBe(0)
   })
 
-  /** A fix of a device, some seconds ago. */
-  const send = async (to: Pick<Server, 'url'>, device: TestDevice, point: object, secondsAgo = 0) => {
-    const timestamp = new Date(Date.now() - secondsAgo * 1_000).toISOString()
-    const points = [{ lat: 52.52, lng: 13.4, timestamp, ...point }]
+  const send = async (to: Pick<Server, 'url'>, device: TestDevice, point: object) => {
+    const points = [{ lat: 52.52, lng: 13.4, timestamp: new Date().toISOString(), ...point }]
     const answer = await createClient(to, device.key).post('/location-history/bulk', { points })
     expect(answer.status).toBe(200)
   }
@@ -264,15 +263,14 @@ describe('Signing in to the console', () => {
     try {
       const owner = await signIn(lasting())
       const van = await createDevice(owner, 'Van 7')
-      await send(lasting(), van, { speed: 10 }, 5)
       const mayFail = /WebSocket|ERR_|[Ff]ailed to (load|fetch)/
-      const page = await screens.open(`${lasting().url}/?subject=${van.id}`, {
-        as: owner,
-        mayFail,
-        map: 'still',
-      })
+      const page = await screens.open('about:blank', { as: owner, mayFail, map: 'still' })
       const panel = page.getByRole('complementary', { name: 'Van 7' })
-      await panel.getByText('36 km/h').first().waitFor()
+      const drive = () => send(lasting(), van, { speed: 10 })
+      await whileSending(drive, async () => {
+        await page.goto(`${lasting().url}/?subject=${van.id}`)
+        await panel.getByText('36 km/h').first().waitFor()
+      })
       const shape = { type: 'circle', center: { lat: 52.52, lng: 13.4 }, radius: 1_000 }
       const fence = (await owner.post('/geofence', { name: 'Depot', shape })).body.data._id
       const watching = await screens.open(`${lasting().url}/?fence=${fence}`, { as: owner, mayFail })

@@ -95,6 +95,8 @@ describe('A story: a planner’s day, from an import of customers to completed t
     // The driver: on the way, which the live map of the planner shows.
     const phone = await screens.open(`${server.url}/tasks`, { as: driver.client, size: PHONE })
     await phone.getByRole('row', { name: /Visit Café/ }).click()
+    // Its vehicle is read on its own, and pushes the steps down.
+    await phone.getByRole('complementary', { name: 'Visit Café Ünion' }).getByText('Van 1').waitFor()
     const step = async (label: string) => {
       await button(phone, label).click()
       await button(phone, `Set to ${label}`).click()
