@@ -178,14 +178,15 @@ describe('The log of exports', () => {
     }
     const [old, young] = ids as [string, string]
     const files = createExportFiles(database.dataDir)
+    // First, since the server's own upkeep may delete the file once its record is old.
+    const madeAt = new Date(Date.now() - 30 * 24 * 3_600_000)
+    utimesSync(files.path(old, 'json'), madeAt, madeAt)
     await db.system.query(
       `UPDATE export_logs SET created_at = now() - interval '30 days 1 minute' WHERE id = $1`,
       [old],
     )
     expect((await owner.get(`/tasks/export-log/${old}`)).status).toBe(404)
     expect((await owner.get(`/tasks/export-log/${old}/file`)).status).toBe(404)
-    const madeAt = new Date(Date.now() - 30 * 24 * 3_600_000)
-    utimesSync(files.path(old, 'json'), madeAt, madeAt)
     await files.sweep(db.system)
     expect(ids.map(id => existsSync(files.path(id, 'json')))).toEqual([false, true])
     // An export that has lost its file to the maximum of its root has a record, so nobody is about to commit one.

@@ -126,12 +126,13 @@ describe('Geofence events', () => {
     for (const { headers, body } of posts)
       expect(headers['webhook-event']).toBe(`geofence-${JSON.parse(body).event}`)
     const rows = await list(query)
+    const ofFence = () => shown(screen).filter(one => one.geofenceId === geofenceId)
     // A screen gets the present state twice a second, not every state in between.
-    const newest = () => [...new Map(shown(screen).map(one => [one._id, one])).values()]
+    const newest = () => [...new Map(ofFence().map(one => [one._id, one])).values()]
     await until('the screen was told', () => sorted(newest()).join() === sorted(rows).join())
     // Body, message and list show the same record.
     expect(bodies.find(({ event }) => event === 'left')).toEqual(rows[1])
-    expect(shown(screen).find(({ event }) => event === 'left')).toEqual(rows[1])
+    expect(ofFence().find(({ event }) => event === 'left')).toEqual(rows[1])
     const { _id } = made.body.data
     expect((await owner.get(`/webhook/${_id}/deliveries?limit=1`)).body.data).toMatchObject([
       { payload: { geofenceId, subjectId: device.id } },

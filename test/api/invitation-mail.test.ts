@@ -45,8 +45,12 @@ describe.runIf(usualKind() === 'postgres')('Invitations by mail', () => {
   const showInvitation = async (userId: string) => (await owner.get(`/user/${userId}`)).body.data.invitation
   const untilMail = (userId: string, state: string) =>
     until(`its mail is ${state}`, async () => (await showInvitation(userId))?.mail === state)
-  const hasten = () =>
-    db.system.query(`UPDATE jobs SET run_at = now() WHERE status = 'queued' AND kind LIKE '%-mail'`)
+  /** Has those run that were tried at most so often. */
+  const hasten = (attempts = 100) =>
+    db.system.query(
+      `UPDATE jobs SET run_at = now() WHERE status = 'queued' AND kind LIKE '%-mail' AND attempts <= $1`,
+      [attempts],
+    )
   const auditOf = async (userId: string, action: string) =>
     (await owner.get(`/audit-log?resourceId=${userId}&action=${action}`)).body.data
 
@@ -117,7 +121,8 @@ describe.runIf(usualKind() === 'postgres')('Invitations by mail', () => {
     expect(first).toMatchObject({ attempts: 1, error: expect.stringContaining('Greylisted') })
     expect(first?.delay).toBeLessThan(30)
     expect((await showInvitation(_id)).mail).toBe('waiting')
-    await hasten()
+    // Where the machine has paused, the second attempt may be over, and the third is for later.
+    await hasten(1)
     await until('the second attempt has failed', async () => (await delayed())[0]?.attempts === 2)
     await hasten()
     const mails = await smtp.wait(email)
@@ -147,7 +152,9 @@ describe.runIf(usualKind() === 'postgres')('Invitations by mail', () => {
     const email = newEmail('emil')
     refusals.set(email, attempt => (attempt === 1 ? { code: 450, text: 'Later' } : null))
     const { _id } = (await invite(email)).body.data
-    const waiting = `SELECT FROM jobs WHERE kind = 'invitation-mail' AND status = 'queued' AND attempts = 1`
+    // It waits for longer, so that it is not tried again before the renewal where the machine pauses.
+    const waiting = `UPDATE jobs SET run_at = now() + interval '1 hour'
+      WHERE kind = 'invitation-mail' AND status = 'queued' AND attempts = 1 RETURNING id`
     await until('its mail waits', async () => (await db.system.query(waiting)).length === 1)
     expect((await owner.post(`/user/${_id}/invitation`)).status).toBe(200)
     await smtp.wait(email)

@@ -16,6 +16,8 @@ describe('A record that many tasks name is removed from them in steps, with turn
     (await owner.get(`/tasks?limit=1&${filter}`)).body.pagination.total
 
   beforeAll(async () => {
+    // Samples that a job makes meanwhile would name their vehicles.
+    expect((await owner.delete('/organization/sample-data')).status).toBe(200)
     const assigneeId = (await addPerson(server, owner)).userId
     const teamId = (await owner.post('/team', { name: 'Many', memberIds: [assigneeId] })).body.data._id
     const vehicleId = (await owner.post('/vehicle', { name: 'Many' })).body.data._id

@@ -171,7 +171,7 @@ describe('Tracker profiles', () => {
     }
     const list = {
       topic: 'x/truck-7/pos',
-      payload: { fixes: [{ gps: '52.5,13.4', ts: 1795164850, speed_kmh: 36 }] },
+      payload: { fixes: [{ gps: '52.5,13.4', ts: Math.floor(Date.now() / 1_000), speed_kmh: 36 }] },
     }
     const { data } = (await owner.post('/tracker-profile/suggest', { messages: [list] })).body
     expect(data.profile).toMatchObject({

@@ -14,7 +14,9 @@ import {
 } from '../support/database.ts'
 
 const POINTS = 1_200
-const BEGIN = Date.UTC(2026, 1, 28, 23, 59, 58)
+const TODAY = new Date()
+/** The end of a month that the history still keeps. */
+const BEGIN = Date.UTC(TODAY.getUTCFullYear(), TODAY.getUTCMonth() - 1, 0, 23, 59, 58)
 const DEVICES = [newId(), newId()]
 
 /** Numbers from 0 to 1 that are the same in every run. */

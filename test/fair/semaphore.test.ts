@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { learnRoots } from '../../fair/roots.ts'
 import { BusyError, createSemaphore } from '../../fair/semaphore.ts'
 
+/** Longer than a machine pauses: where nobody is to be refused by time. */
+const LONG_MS = 60_000
+
 const create = (given: Partial<Parameters<typeof createSemaphore>[0]> = {}) =>
   createSemaphore({ max: 4, maxPerRoot: 2, maxWaiting: 3, waitMs: 50, ...given })
 
@@ -25,7 +28,7 @@ describe('Turns', () => {
     await semaphore.acquire('b')
     expect(await third).toBeInstanceOf(BusyError)
     const order: string[] = []
-    const one = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const one = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS })
     const giveBack = await one.acquire('a')
     const waiting = ['x1', 'x1', 'x2', 'x3', 'b'].map(async owner => {
       const release = await one.acquire(owner)
@@ -56,7 +59,7 @@ describe('Turns', () => {
   })
 
   it('go round: one that has many waiting delays another by one of them', async () => {
-    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS })
     const order: string[] = []
     let giveBack = await semaphore.acquire('a')
     const waiting = ['a', 'a', 'a', 'b', 'c', 'b'].map(async owner => {
@@ -72,7 +75,7 @@ describe('Turns', () => {
   })
 
   it('give every second one to the first class, and every second of the rest to the next', async () => {
-    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS, classes: 3 })
     const order: number[] = []
     const giveBack = await semaphore.acquire('a')
     const waiting = [2, 2, 2, 2, 1, 1, 1, 1, 0, 0, 0, 0].map(async (place, index) => {
@@ -86,7 +89,7 @@ describe('Turns', () => {
   })
 
   it('are shared by their costs: after a long one of a root come all the short ones of another', async () => {
-    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS })
     const order: string[] = []
     const giveBack = await semaphore.acquire('long')
     const waiting = [...Array(3).fill('long'), ...Array(8).fill('short')].map(async owner => {
@@ -100,7 +103,7 @@ describe('Turns', () => {
   })
 
   it('of a root that asks for one long turn at a time do not come before all the short ones of another', async () => {
-    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS })
     const order: string[] = []
     const askAgain = async (owner: string, cost: number) => {
       while (order.length < 22) {
@@ -119,7 +122,7 @@ describe('Turns', () => {
   })
 
   it('of a root that had long ones while it was alone are not made up for', async () => {
-    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS })
     const order: string[] = []
     const giveBack = await semaphore.acquire('old')
     const waiting = Array.from({ length: 4 }, () => 'old').map(async (owner, nth) => {
@@ -145,7 +148,7 @@ describe('Turns', () => {
   ])(
     'of the first class have half of the costs, and others %s come after each',
     async (_how, cost, expected) => {
-      const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: 1_000, classes: 3 })
+      const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 100, waitMs: LONG_MS, classes: 3 })
       const order: number[] = []
       const giveBack = await semaphore.acquire('a', { class: 0 })
       const waiting = [...Array(5).fill(2), ...Array(5).fill(1), ...Array(4).fill(0)].map(async place => {
@@ -160,7 +163,6 @@ describe('Turns', () => {
   )
 
   describe('whose last class gives way', () => {
-    const LONG_MS = 60_000
     const createGiving = (lastGivesWay: { quietMs: number; restTimes: number; maxRestMs: number }) =>
       create({ max: 1, maxPerRoot: 1, maxWaiting: 200, waitMs: LONG_MS, classes: 2, lastGivesWay })
     /** A turn of the last class, then more of both: returns the order in which they come. */
@@ -204,7 +206,7 @@ describe('Turns', () => {
   })
 
   it('bound who waits of one owner in every class but keep none of another out', async () => {
-    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 2, waitMs: 1_000, classes: 2 })
+    const semaphore = create({ max: 1, maxPerRoot: 1, maxWaiting: 2, waitMs: LONG_MS, classes: 2 })
     const giveBack = await semaphore.acquire('other', { class: 0 })
     const strangers = [0, 1, 2].map(() => semaphore.acquire('stranger', { class: 0 }).catch(error => error))
     const others = [semaphore.acquire('other', { class: 0 }), semaphore.acquire('stranger')]
@@ -219,7 +221,7 @@ describe('Turns', () => {
     const leaving = new AbortController()
     const giveBack = await semaphore.acquire('a')
     const left = semaphore.acquire('a', { signal: leaving.signal }).catch(error => error)
-    const late = semaphore.acquire('a').catch(error => error)
+    const late = semaphore.acquire('a', { waitMs: LONG_MS }).catch(error => error)
     const served = semaphore.acquire('a')
     expect(await semaphore.acquire('a').catch(error => error)).toBeInstanceOf(BusyError)
     leaving.abort(new Error('left'))

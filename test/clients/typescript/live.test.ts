@@ -98,7 +98,8 @@ describe('The live socket of the TypeScript client', () => {
     network.set('reset')
     await until('the connection is lost', () => lost > 0)
     network.set('clear')
-    await until('it watches again', () => watching() === 2)
+    // One that was opened before the network was clear may be lost as well.
+    await until('it watches again', () => watching() >= 2)
     screen.stop()
     await screen.ended
   })
