@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +30,7 @@ describe.skipIf(postgresMissing())('A migration', () => {
 
   beforeAll(async () => {
     template = await createTestDatabase('postgres')
-    const name = `additive_${process.pid}`
+    const name = `additive_${randomUUID().replaceAll('-', '')}`
     const client = new pg.Client({ connectionString: template.url })
     await client.connect()
     await client.query(`CREATE DATABASE ${name}`)

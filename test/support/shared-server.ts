@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Client, signIn } from './client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from './database.ts'
@@ -27,6 +28,7 @@ export function useOrganization(): {
 
   beforeAll(async () => {
     shared ??= await start()
+    await forgetFailures(shared.database)
     Object.assign(server, shared.server)
     Object.assign(database, shared.database)
     const { client } = await addPerson(server, await signIn(server), { role: 'Admin' })
@@ -51,6 +53,15 @@ async function start(): Promise<{ server: Server; database: TestDatabase }> {
   const server = await openServer(database)
   process.once('SIGTERM', endWithWorker)
   return { server, database }
+}
+
+/** All files sign in from one address, which a hundred wrong passwords lock. */
+async function forgetFailures({ url }: TestDatabase): Promise<void> {
+  if (!url) return
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('DELETE FROM login_failures')
+  await client.end()
 }
 
 async function end(): Promise<void> {
