@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { ActionButton, IconButton, sayUndone } from '../parts/parts.tsx'
-import { getUndoable, type Offer, offerUndo } from '../parts/undo.ts'
+import { getUndoable, type Offer, offerUndo, tellFailure } from '../parts/undo.ts'
 import { useTexts } from '../texts/texts.tsx'
 
 /** Long enough to read the sentence, look at the map, and come back. */
@@ -14,7 +14,8 @@ export default function UndoBar({ change }: { change: Offer }) {
   const undoing = useMutation({
     mutationFn: change.undo,
     // Another change may be offered by now.
-    onSuccess: () => getUndoable() === change && offerUndo(null),
+    onSuccess: () => getUndoable()?.number === change.number && offerUndo(null),
+    onError: error => tellFailure(change, error),
     // A part of it may be done.
     onSettled: () => void queries.invalidateQueries(),
   })
@@ -24,7 +25,9 @@ export default function UndoBar({ change }: { change: Offer }) {
   }, [])
   return (
     <div className="undo-bar" role="status">
-      <span>{undoing.error ? sayUndone(undoing.error, texts) : change.text}</span>
+      <span>
+        {change.failure ? sayUndone(change.failure, texts) : null} {change.text}
+      </span>
       <ActionButton looks="quiet" isPending={undoing.isPending} onPress={() => undoing.mutate()}>
         {texts.form.undo}
       </ActionButton>

@@ -79,6 +79,37 @@ it('an undo that takes long leaves the next one with the same words alone', asyn
   await until('both are undone', async () => (await hubsOf())[1] === north)
 })
 
+it('an undo that fails is told, although the next one is offered by then', async () => {
+  const page = await screens.open(`${server.url}/devices`, { as: owner, mayFail: /ERR_FAILED/ })
+  const bar = page.getByRole('region', { name: 'The chosen ones' })
+  const moveToSouth = async (name: string) => {
+    await page.getByRole('checkbox', { name: `Choose ${name}` }).click()
+    await bar.getByRole('button', { name: 'Change hub' }).click()
+    await page.getByRole('option', { name: 'South' }).click()
+    await bar.waitFor({ state: 'detached' })
+  }
+  await moveToSouth('Tracker 1')
+  const said = page.getByRole('status').filter({ hasText: '1 moved to South.' })
+  await said.waitFor()
+  let fail = () => {}
+  const held = new Promise<void>(resolve => {
+    fail = resolve
+  })
+  await page.route(`**/api/v3/device/${ids[0]}`, async route => {
+    if (route.request().method() === 'GET') return route.continue()
+    await held
+    await route.abort()
+  })
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await moveToSouth('Tracker 2')
+  fail()
+  await said.filter({ hasText: /\. 1 moved to South\./ }).waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await until('the second one is undone', async () => (await hubsOf())[1] === north)
+  expect((await hubsOf())[0]).toBe(south)
+  await owner.patch(`/device/${ids[0]}`, { hubId: north })
+})
+
 it('filters stand in the address, and survive a reload', async () => {
   const page = await screens.open(`${server.url}/devices`, { as: owner })
   await page.getByRole('main').getByRole('button', { name: 'Hub' }).click()
