@@ -210,12 +210,15 @@ export async function receiveCommands(
   )
 }
 
-/** Takes the answers of a device, in order: the first to a command counts, unless the command has expired or is none of its own. */
+/**
+ * Takes the answers of a device, in order: the first to a command counts, unless the command has expired or is none of its own. Returns
+ * the commands that the device does not have.
+ */
 export async function answerCommands(
   tx: Queryable,
   { organizationId, deviceId }: { organizationId: string; deviceId: string },
   answers: readonly CommandAnswer[],
-): Promise<void> {
+): Promise<string[]> {
   const first = new Map(answers.toReversed().map(answer => [answer.id, answer]))
   const given = [...first.values()]
   const finished = await tx.query<Row>(
@@ -232,6 +235,13 @@ export async function answerCommands(
     ],
   )
   await announceEnds(tx, organizationId, finished)
+  const unchanged = [...first.keys()].filter(id => !finished.some(({ _id }) => _id === id))
+  if (unchanged.length === 0) return []
+  const known = await tx.query<{ id: string }>(
+    'SELECT id FROM commands WHERE id = ANY($1::uuid[]) AND device_id = $2',
+    [unchanged, deviceId],
+  )
+  return unchanged.filter(id => !known.some(one => one.id === id))
 }
 
 const EXPIRED_AT_ONCE = 500

@@ -29,15 +29,15 @@ export interface Intake {
   /** Reads a message; takes some microseconds. */
   read(connection: Pick<TrackerConnection, 'profile'>, message: TrackerMessage): Taken
   /**
-   * Stores messages that were read. Resolves when all of them are durable or rejected; rejects if `sender` ends before,
-   * or the log or database does not take them. Storing them again changes nothing.
+   * Stores messages that were read. Resolves when all of them are durable or rejected, to what was rejected of each; rejects if
+   * `sender` ends before, or the log or database does not take them. Storing them again changes nothing.
    */
   store(
     connection: ConnectionCredential,
     taken: readonly Taken[],
     sender: Sender,
     protocol: Protocol,
-  ): Promise<void>
+  ): Promise<RejectedPart[]>
   readonly journal: Journal
   /** Our clock, in milliseconds since 1970. */
   now(): number
@@ -49,6 +49,12 @@ export interface Taken {
   message: TrackerMessage
   receivedAt: number
   read: ReadMessage
+}
+
+/** How much of a message was rejected; some of that is named. */
+interface RejectedPart {
+  count: number
+  named: MessageOutcome['rejected']
 }
 
 /** Where messages come from; setting `ended` drops those that still wait for the log. */
@@ -172,6 +178,7 @@ export function createIntake(options: {
         countStored(one, outcomes, late)
         journal.note(connection, one.taken.message, one.taken.receivedAt, one.outcome, one.counts)
       }
+      return handled.map(({ counts, outcome }) => ({ count: counts.rejected, named: outcome.rejected }))
     },
 
     async close() {

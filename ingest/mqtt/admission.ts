@@ -10,6 +10,7 @@ import type { Connection } from './connection.ts'
 import { TOKEN } from './credentials.ts'
 import { MAX_CONNECTIONS_PER_CREDENTIAL, MAX_LEFT_BYTES } from './limits.ts'
 import { NOT_AUTHORIZED, ProtocolError, SERVER_UNAVAILABLE } from './protocol.ts'
+import { REASON } from './reasons.ts'
 import type { RefusalLog, Refused } from './refusals.ts'
 import { shownCertificate } from './secure-websockets.ts'
 import type { Sessions } from './sessions.ts'
@@ -58,10 +59,12 @@ export function createAdmission(options: {
     // [MQTT-3.1.4-2]: an older connection with this identifier is closed. Done here, because aedes sometimes forgets
     // connections.
     for (const other of sessions.socketsOf(publisher.id)) {
-      if (other.client.id === client.id) other.client.close()
+      if (other.client.id === client.id)
+        other.leave(REASON.sessionTakenOver, 'Another client has connected under this client identifier.')
     }
     const [oldest, ...others] = sessions.socketsOf(publisher.id)
-    if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL) oldest?.client.close()
+    if (others.length + 1 >= MAX_CONNECTIONS_PER_CREDENTIAL)
+      oldest?.leave(REASON.quotaExceeded, 'The credential has too many connections.')
     connection.admit(publisher, sessions.open(socket, publisher), profile)
     watcher.watch(connection, publisher)
   }
@@ -102,7 +105,11 @@ export function createAdmission(options: {
           },
           error =>
             connection.socket.closeFor(
-              new ProtocolError('unavailable', 'authenticating', SERVER_UNAVAILABLE, error),
+              new ProtocolError('unavailable', 'authenticating', {
+                returnCode: SERVER_UNAVAILABLE,
+                reasonCode: REASON.serverUnavailable,
+                cause: error,
+              }),
             ),
         )
         .finally(() => forget(client))
@@ -144,8 +151,13 @@ function findRefusal(
   publisher: Sender | null,
   profile: UsedProfile | null,
 ): ProtocolError | null {
-  if (!publisher) return new ProtocolError('credentials', 'a wrong user name or password', NOT_AUTHORIZED)
+  const returnCode = NOT_AUTHORIZED
+  if (!publisher)
+    return new ProtocolError('credentials', 'a wrong user name or password', {
+      returnCode,
+      reasonCode: REASON.userNameOrPassword,
+    })
   return willTopic !== undefined && !isAllowed(willTopic, publisher, profile)
-    ? new ProtocolError('topic', 'a will on a topic that is not its own', NOT_AUTHORIZED)
+    ? new ProtocolError('topic', 'a will on a topic that is not its own', { returnCode })
     : null
 }

@@ -2,12 +2,15 @@ import type { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import type { AedesOptions, Client } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
+import { checkPropertiesLength, readProperties, readVarying } from './properties.ts'
 import {
   findAnnouncedError,
   findProtocolError,
   findTextError,
   findVersionError,
+  malformed,
   type Packet,
+  type Properties,
   ProtocolError,
 } from './protocol.ts'
 
@@ -21,6 +24,20 @@ import {
  */
 interface Internals {
   _parser: Parser
+  broker: {
+    authenticate(
+      client: Client,
+      username: string | undefined,
+      password: Buffer | undefined,
+      done: () => void,
+    ): void
+  }
+  id: string
+  clean: boolean
+  version: number
+  connected: boolean
+  connackSent: boolean
+  _connectTimer: NodeJS.Timeout | null
   _keepaliveTimer: NodeJS.Timeout | null
   /** The number of packets that aedes still processes; it reads on when there are none. */
   _parsingBatch: number
@@ -51,12 +68,14 @@ interface Parser extends EventEmitter {
   _parseConnect(): unknown
   _parseString(): string | null
   _parseNum(): number
+  _parseProperties(): Properties
   _emitError(error: Error): false
 }
 
 const internalsOf = (client: Client) => client as unknown as Internals
 const originalOf = (parser: Parser) => Object.getPrototypeOf(parser) as Parser
 
+const MAY_OMIT_PROPERTIES = new Set(['puback', 'pubrec', 'pubrel', 'pubcomp', 'disconnect', 'auth'])
 /** The parser's step that waits for the whole payload. */
 const PAYLOAD = 2
 /** The number of pieces of a packet that are kept separately: a piece of one byte takes 280. */
@@ -78,11 +97,11 @@ export class PacketParser {
     this.#keep = packet => {
       this.#packet = packet
       // The parser's position is the end of the packet only while the packet is emitted.
-      this.#error ??= findProtocolError(packet, parser._pos)
+      this.#error ??= findProtocolError(packet, parser._pos, this.version)
     }
     parser.removeAllListeners('packet').on('packet', this.#keep)
     parser.removeAllListeners('error').on('error', error => {
-      this.#error ??= error instanceof ProtocolError ? error : new ProtocolError('protocol', error.message)
+      this.#error ??= error instanceof ProtocolError ? error : malformed(error.message)
     })
     parser.parse = chunk => {
       read(chunk)
@@ -92,6 +111,13 @@ export class PacketParser {
     parser._parseLength = parseLength
     parser._parseConnect = parseConnect
     parser._parseString = parseString
+    parser._parseProperties = parseProperties
+  }
+
+  /** The version of MQTT that the client speaks; 0 until its CONNECT says so. */
+  get version(): number {
+    const { settings, packet } = this.#parser
+    return settings.protocolVersion ?? packet.protocolVersion ?? 0
   }
 
   /** The number of bytes that the begun packet still lacks; null between two packets. */
@@ -158,6 +184,29 @@ function parseConnect(this: Parser): unknown {
   return error ? this._emitError(error) : originalOf(this)._parseConnect.call(this)
 }
 
+/**
+ * Properties are read from one buffer of known length. In an acknowledgement and a DISCONNECT they may be left out. [MQTT 5,
+ * 3.4.2.2.1], [MQTT 5, 3.14.2.2.1]
+ */
+function parseProperties(this: Parser): Properties {
+  const { packet, _list } = this
+  const end = Math.min(packet.length, _list.length)
+  if (MAY_OMIT_PROPERTIES.has(packet.cmd) && this._pos >= end) return {}
+  try {
+    const { value, end: begin } = readVarying(_list.slice(this._pos, Math.min(this._pos + 4, end)), 0)
+    const from = this._pos + begin
+    checkPropertiesLength(value)
+    if (from + value > end) throw malformed('MQTT 5, section 2.2.2.1: properties beyond the end')
+    this._pos = from + value
+    // The will's are the second ones of a CONNECT.
+    const owner = packet.cmd === 'connect' && packet.clientId !== undefined ? 'will' : packet.cmd
+    return readProperties(_list.slice(from, from + value), owner)
+  } catch (error) {
+    this._emitError(error as Error)
+    return {}
+  }
+}
+
 /** Every point passes through here, so it decodes only once. */
 function parseString(this: Parser): string | null {
   const length = this._parseNum()
@@ -183,6 +232,30 @@ export function resumeReading(client: Client): void {
   // While paused, aedes does not count finished packets, and would wait for them forever.
   internals._parsingBatch = 1
   internals.resume()
+}
+
+/**
+ * Does what aedes does with a CONNECT, for version 5, which aedes does not speak: `onAdmitted` answers it with CONNACK.
+ * `onSilent` is called when the keepalive is over.
+ */
+export function signIn(
+  client: Client,
+  { clientId, clean, keepalive, username, password }: Packet,
+  { onAdmitted, onSilent }: { onAdmitted: () => void; onSilent: () => void },
+): void {
+  const internals = internalsOf(client)
+  if (internals._connectTimer) clearTimeout(internals._connectTimer)
+  internals._connectTimer = null
+  Object.assign(internals, { id: clientId, clean, version: 5 })
+  internals.broker.authenticate(client, username, password, () => {
+    // [MQTT 5, MQTT-3.1.2-22]
+    if (keepalive > 0) internals._keepaliveTimer = setTimeout(onSilent, keepalive * 1_500)
+    internals.connected = true
+    internals.connackSent = true
+    onAdmitted()
+    resumeReading(client)
+    client.emit('connected')
+  })
 }
 
 /** Restarts the keepalive timer of a client. */

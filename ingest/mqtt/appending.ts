@@ -6,14 +6,17 @@ import type { Intake, Taken } from '../connections/intake.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import { type Ack, AckQueue } from './ack-queue.ts'
+import type { AnswerOutcome } from './command-answers.ts'
 import type { ForDevice, ForDevices } from './for-devices.ts'
 import { ENTRIES_OF_ANSWER } from './limits.ts'
 import { ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
-import { sendRejections } from './rejections.ts'
+import { REASON } from './reasons.ts'
+import { listRejections, mayHaveRejections, sendRejections } from './rejections.ts'
 import type { Sessions } from './sessions.ts'
 import type { ClientSocket } from './socket.ts'
 import type { Tenant, Tenants } from './tenants.ts'
+import { explain, type Rejections } from './terms.ts'
 
 /**
  * Messages that were read together and are appended together: a waiting message takes a third of the memory (0.33 KB,
@@ -74,6 +77,7 @@ export class Appending {
   /** Sets the sender of all further messages. */
   open(publisher: Publisher | TrackerConnection): void {
     this.#tenant = this.#services.tenants.of(publisher)
+    if (this.#socket.terms) this.#acks.countInFlight()
     const subjects = publisher.kind === 'connection' ? [] : [publisher]
     this.#source = { ended: false, subjects }
     this.#lasting = { ended: false, subjects }
@@ -84,6 +88,11 @@ export class Appending {
   /** The number of messages that are not acknowledged. */
   get pending(): number {
     return this.#acks.length
+  }
+
+  /** The number of messages that a client of version 5 has in flight. */
+  get inFlight(): number {
+    return this.#acks.inFlight
   }
 
   /** Whether the backlog of the connection, its credential or its organization is too large to read more. */
@@ -145,36 +154,50 @@ export class Appending {
     this.#tenant?.add(group.entries)
     const sender = group.lasting ? this.#lasting : this.#source
     this.#keep(group.taken, sender).then(
-      () => {
+      rejections => {
         this.#tenant?.add(-group.entries)
-        for (const ack of group.acks) ack.durable = true
+        for (const [index, ack] of group.acks.entries()) this.#settle(ack, rejections[index])
         this.#scheduleFlush()
       },
       error => {
         this.#tenant?.add(-group.entries)
-        this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', undefined, error))
+        this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', { cause: error }))
       },
     )
   }
 
-  #keep(taken: readonly (Taken | ForDevice)[], sender: Source): Promise<void> {
+  /** Marks a message as durable; version 5 says in its answer what was rejected of it. */
+  #settle(ack: Ack, rejections: Rejections | undefined): void {
+    const { terms } = this.#socket
+    if (terms && rejections && rejections.count > 0) ack.reason = explain(rejections, terms)
+    ack.durable = true
+  }
+
+  #keep(taken: readonly (Taken | ForDevice)[], sender: Source): Promise<readonly Rejections[]> {
     const { intake, forDevices } = this.#services
     return this.#connection
       ? intake.store(this.#connection, taken as Taken[], sender, 'mqtt')
       : forDevices.store(this.#publisher as Publisher, taken as ForDevice[], sender)
   }
 
+  /** Refuses a message that its sender may not publish there, which only version 5 can without closing the connection. */
+  refuse(publish: Publish, reasonCode: number): void {
+    this.#acks.addRefused(publish, reasonCode)
+    this.#scheduleFlush()
+  }
+
   /** Acknowledges the answer to a command once it is stored. */
-  answer(publish: Publish, stored: Promise<void>): void {
+  answer(publish: Publish, stored: Promise<AnswerOutcome>): void {
     const ack = this.#acks.add(publish, ENTRIES_OF_ANSWER)
     this.#tenant?.add(ENTRIES_OF_ANSWER)
     stored
       .then(
-        () => {
-          ack.durable = true
+        outcome => {
+          if (outcome === 'unknown' && this.#socket.terms) ack.reason = Buffer.of(REASON.topicName)
+          this.#settle(ack, typeof outcome === 'string' ? undefined : { count: 1, named: [outcome] })
         },
         error =>
-          this.#socket.closeFor(new ProtocolError('unavailable', 'storing an answer', undefined, error)),
+          this.#socket.closeFor(new ProtocolError('unavailable', 'storing an answer', { cause: error })),
       )
       .finally(() => {
         this.#tenant?.add(-ENTRIES_OF_ANSWER)
@@ -202,7 +225,7 @@ export class Appending {
       error => {
         this.#countWaiting(-group.entries.length)
         // Without an acknowledgement a device sends again after its connection is closed, but not while it stays open.
-        this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', undefined, error))
+        this.#socket.closeFor(new ProtocolError('unavailable', 'storing messages', { cause: error }))
       },
     )
   }
@@ -214,10 +237,20 @@ export class Appending {
 
   /** Handles a durable group: answers its messages, and sends its rejections to the device. */
   #acknowledge({ acks, entries, receivedAt }: Group, outcomes: Outcomes): void {
-    for (const ack of acks) ack.durable = true
+    if (this.#socket.terms && mayHaveRejections(entries, outcomes)) this.#settleEach(acks, entries, outcomes)
+    else for (const ack of acks) ack.durable = true
     this.#services.metrics.acknowledged('mqtt', entries.length, (performance.now() - receivedAt) / 1000)
     if (this.#publisher) sendRejections(this.#services, this.#publisher, acks, entries, outcomes)
     this.#scheduleFlush()
+  }
+
+  #settleEach(acks: readonly Ack[], entries: readonly Entry[], outcomes: Outcomes): void {
+    let from = 0
+    for (const ack of acks) {
+      const named = listRejections(entries.slice(from, from + ack.entries), outcomes)
+      this.#settle(ack, { count: named.length, named })
+      from += ack.entries
+    }
   }
 
   #scheduleFlush(): void {

@@ -10,6 +10,9 @@ export interface BadAnswer {
   message: string
 }
 
+/** What becomes of an answer: it is stored, or changes nothing; there is no such command; or it is none. */
+export type AnswerOutcome = 'taken' | 'unknown' | BadAnswer
+
 /** The command on whose topic a device answers; null for any other topic. */
 export function commandOfTopic(deviceId: string, topic: string): string | null {
   const prefix = `${topicsOf({ kind: 'device', id: deviceId })}commands/`

@@ -10,7 +10,11 @@ export interface Device {
 export interface Turn extends Device {
   /** The commands that it has acknowledged. */
   received: string[]
-  answers: { answer: CommandAnswer; resolve: () => void; reject: (error: unknown) => void }[]
+  answers: {
+    answer: CommandAnswer
+    resolve: (outcome: 'taken' | 'unknown') => void
+    reject: (error: unknown) => void
+  }[]
   /** The connections that have ended. */
   left: string[]
 }

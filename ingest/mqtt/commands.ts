@@ -13,7 +13,7 @@ import {
 } from '../../db/queries/commands.ts'
 import { retry } from '../../db/retry.ts'
 import type { Publisher } from '../identity/authenticate.ts'
-import { type BadAnswer, commandOfTopic, readAnswer } from './command-answers.ts'
+import { type AnswerOutcome, type BadAnswer, commandOfTopic, readAnswer } from './command-answers.ts'
 import { CommandTurns, type Device, type Turn } from './command-turns.ts'
 import { MAX_CARRIED_COMMANDS } from './limits.ts'
 import type { Publish } from './publishes.ts'
@@ -107,19 +107,19 @@ export class Commands {
   }
 
   /**
-   * Takes the answer of a device to a command; null for another message. Resolves when it is durable or changes nothing, and
-   * rejects if it cannot be stored.
+   * Takes the answer of a device to a command; null for another message. Resolves to what has become of it when it is durable or
+   * changes nothing, and rejects if it cannot be stored.
    */
   answer(
     { kind, id, organizationId }: Publisher,
     { topic, payload }: Pick<Publish, 'topic' | 'payload'>,
-  ): Promise<void> | null {
+  ): Promise<AnswerOutcome> | null {
     const commandId = kind === 'device' ? commandOfTopic(id, topic) : null
     if (commandId === null) return null
     const answer = readAnswer(commandId, payload)
     if ('reason' in answer) {
       this.#sessions.send(id, `${topicsOf({ kind: 'device', id })}rejections`, [describe(answer)])
-      return Promise.resolve()
+      return Promise.resolve(answer)
     }
     return new Promise((resolve, reject) => {
       this.#turns.order({ organizationId, deviceId: id }).answers.push({ answer, resolve, reject })
@@ -166,33 +166,34 @@ export class Commands {
 
   async #run(turn: Turn): Promise<void> {
     try {
-      await retry(() => this.#store(turn), {
+      const unknown = await retry(() => this.#store(turn), {
         firstMs: RETRY_FIRST_MS,
         maxMs: RETRY_MAX_MS,
         again: error => (isAway(error) || isTransient(error)) && !this.#closed,
       })
-      for (const { resolve } of turn.answers) resolve()
+      for (const { answer, resolve } of turn.answers) resolve(unknown.has(answer.id) ? 'unknown' : 'taken')
     } catch (error) {
       if (!this.#closed) this.#onError(error, `handling the commands of the device ${turn.deviceId}`)
       for (const { reject } of turn.answers) reject(error)
     }
   }
 
-  async #store(turn: Turn): Promise<void> {
+  /** Does the work of a turn. Returns the answered commands that the device does not have. */
+  async #store(turn: Turn): Promise<ReadonlySet<string>> {
     const { organizationId, deviceId, received, left } = turn
     const answers = turn.answers.map(({ answer }) => answer)
     const carrier = this.#closed ? undefined : this.#carriers.get(deviceId)?.at(-1)
-    const handedOver = await withDemand({ lane: 'requests', owner: organizationId }, () =>
+    const { unknown, handedOver } = await withDemand({ lane: 'requests', owner: organizationId }, () =>
       this.#db.tenant(organizationId, async tx => {
         if (received.length > 0) await receiveCommands(tx, turn, received)
         if (left.length > 0) await releaseCommands(tx, turn, left)
-        if (answers.length > 0) await answerCommands(tx, turn, answers)
-        if (!carrier) return null
-        const { id, takesOver } = carrier
-        return carryCommands(tx, turn, { carrier: id, takesOver, limit: MAX_CARRIED_COMMANDS })
+        const none = answers.length > 0 ? await answerCommands(tx, turn, answers) : []
+        const carried = carrier && (await carryCommands(tx, turn, carriageOf(carrier)))
+        return { unknown: new Set(none), handedOver: carried }
       }),
     )
     if (carrier && handedOver) this.#write(carrier, handedOver)
+    return unknown
   }
 
   #write(carrier: Carrier, handedOver: readonly HandedOver[]): void {
@@ -215,6 +216,13 @@ interface CommandsOptions {
   onError: (error: unknown, doing: string) => void
 }
 
+/** A client of version 5 may want fewer messages at once than everybody gets. */
+const carriageOf = ({ id, takesOver, socket }: Carrier) => ({
+  carrier: id,
+  takesOver,
+  limit: Math.min(MAX_CARRIED_COMMANDS, socket.terms?.receiveMaximum ?? MAX_CARRIED_COMMANDS),
+})
+
 const deviceOf = ({ owner }: Session): Device => ({
   organizationId: owner.organizationId,
   deviceId: owner.id,
@@ -225,6 +233,7 @@ const commandsTopic = ({ id }: { id: string }) => `${topicsOf({ kind: 'device', 
 const toMessage = ({ id, name, payload, expiresAt, isNew }: HandedOver) => ({
   id,
   isNew,
+  expiresAt,
   payload: `{"id":"${id}","name":${JSON.stringify(name)},"payload":${payload},"expiresAt":"${expiresAt.toISOString()}"}`,
 })
 

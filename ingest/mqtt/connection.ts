@@ -4,7 +4,6 @@ import type { TraceKind } from '../../db/queries/device-traces.ts'
 import type { Caller } from '../../db/queries/sessions.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
-import type { Entry } from '../../stream/point.ts'
 import type { TrackerConnection } from '../connections/connection.ts'
 import type { Intake } from '../connections/intake.ts'
 import { isKey, maySend, type Publisher } from '../identity/authenticate.ts'
@@ -14,18 +13,23 @@ import type { IngestMetrics } from '../metrics.ts'
 import type { Profiles, UsedProfile } from '../profiles/profiles.ts'
 import type { Traces } from '../traces.ts'
 import { PacketParser, pauseReading, refreshKeepalive, resumeReading } from './aedes.ts'
+import { TopicAliases } from './aliases.ts'
 import { Appending } from './appending.ts'
 import type { Commands } from './commands.ts'
 import type { ForDevices } from './for-devices.ts'
 import { Input } from './input.ts'
-import { LEFT_MS, TURN_MS } from './limits.ts'
-import { decodePublish, readPublish, takeWill } from './messages.ts'
+import { LEFT_MS, RECEIVE_MAXIMUM, TURN_MS } from './limits.ts'
+import { type Sender, takeMessage } from './messages.ts'
 import { type Packet, ProtocolError } from './protocol.ts'
 import type { Publish } from './publishes.ts'
+import { REASON } from './reasons.ts'
 import type { Session, Sessions } from './sessions.ts'
 import { ClientSocket } from './socket.ts'
 import type { Tenants } from './tenants.ts'
-import { topicsOf } from './topics.ts'
+import { releaseUnknown, USUAL_TERMS } from './terms.ts'
+import { isWithinLimits, topicsOf } from './topics.ts'
+import { answerVersion5 } from './version5.ts'
+import { publishWill, takeOut, type Will } from './will.ts'
 
 /**
  * One connection, where a publish leaves the broker and becomes points: it is read, decoded and validated, appended
@@ -34,7 +38,8 @@ import { topicsOf } from './topics.ts'
  * The connection wraps aedes' parser. Before the parser, the usual publishes of trackers are read straight from the
  * chunk (`publishes.ts`). After it, packets that break a rule of MQTT (`protocol.ts`) go no further, and neither does a
  * PUBLISH. The connection also handles PUBREL, PUBREC and PUBCOMP, the PUBACK of messages from `sessions.ts`, PINGREQ,
- * and the will. All other packets (CONNECT, SUBSCRIBE, …) go on to aedes unchanged.
+ * and the will. All other packets (CONNECT, SUBSCRIBE, …) go on to aedes unchanged, but in version 5, which aedes does not
+ * speak: there CONNECT, SUBSCRIBE and UNSUBSCRIBE are answered here as well.
  *
  * This keeps three promises that aedes alone cannot keep: while the log is away, PINGREQ is still answered and the
  * keepalive timer does not run; the acknowledgements of one batch leave in one write (three times the rate of single
@@ -62,7 +67,6 @@ export interface ConnectionServices {
   onError: (error: unknown, doing: string) => void
 }
 
-const PUBREL = 0x62
 const PINGRESP = Buffer.from([0xd0, 0])
 
 export class Connection implements Watched {
@@ -85,7 +89,8 @@ export class Connection implements Watched {
   #waitsForRoom = false
   /** The number of PINGREQs in this turn. */
   #pings = 0
-  #will: Packet['will']
+  #will: Will | undefined
+  #aliases: TopicAliases | undefined
   /** The CONNECT has been passed on. */
   #hasConnect = false
   #hasDisconnect = false
@@ -169,7 +174,7 @@ export class Connection implements Watched {
   /** Closes the connection because its credential has ended. Its will is dropped. */
   end(): void {
     this.publisher = null
-    this.client.close()
+    this.socket.leave(REASON.notAuthorized, 'The credential has ended.')
   }
 
   /** Stops reading; messages read before are still acknowledged, and a CONNECT is answered first. */
@@ -205,7 +210,7 @@ export class Connection implements Watched {
     try {
       do {
         const topic = this.#mayPublish ? this.#ownTopic : ''
-        const publish = topic ? this.#input.nextPublish(topic) : null
+        const publish = topic ? this.#input.nextPublish(topic, this.socket.terms !== null) : null
         if (publish) {
           published = true
           this.#publish(publish)
@@ -219,7 +224,9 @@ export class Connection implements Watched {
       const known = error instanceof ProtocolError
       const kind = error instanceof UntrustedClockError ? 'unavailable' : 'failure'
       if (known) this.#trace(error.kind === 'limit' ? 'too-large' : 'broken-rule', error.message)
-      this.socket.closeFor(known ? error : new ProtocolError(kind, 'reading a packet', undefined, error))
+      // An invalid CONNECT of version 5 is answered in its own way.
+      if (this.#parser.version === 5) this.socket.terms ??= USUAL_TERMS
+      this.socket.closeFor(known ? error : new ProtocolError(kind, 'reading a packet', { cause: error }))
     }
     // [MQTT-3.1.2-24]: any packet shows that the client is alive.
     if (published) this.refreshKeepalive()
@@ -256,11 +263,10 @@ export class Connection implements Watched {
     switch (packet.cmd) {
       case 'connect':
         this.#hasConnect = true
-        if (packet.will) this.#will = { ...packet.will, payload: Buffer.from(packet.will.payload) }
-        packet.will = undefined
+        this.#will = takeOut(packet)
         break
       case 'publish':
-        this.#publish(packet)
+        this.#publish(this.#withTopic(packet))
         return
       case 'pubrel':
         this.#appending.release(id)
@@ -270,7 +276,7 @@ export class Connection implements Watched {
         return
       case 'pubrec':
         // [MQTT-4.3.3-1]. The server sends nothing with QoS 2, but a client that expects it must not wait forever.
-        this.socket.write(Buffer.from([PUBREL, 2, id >> 8, id & 255]))
+        this.socket.write(releaseUnknown(id, this.socket.terms, packet.reasonCode))
         return
       case 'pubcomp':
         return
@@ -278,33 +284,47 @@ export class Connection implements Watched {
         this.#pings++
         return
       case 'unsubscribe':
-        if (this.session) this.#services.commands.unsubscribe(this.session, packet.unsubscriptions)
+        if (this.session && !this.socket.terms)
+          this.#services.commands.unsubscribe(this.session, packet.unsubscriptions)
         break
       case 'disconnect':
         this.#hasDisconnect = true
+        // [MQTT-3.14.4-3]; a client of version 5 may want its will published all the same.
+        if (!packet.reasonCode) this.#will = undefined
         break
     }
     const isAsking = packet.cmd === 'connect'
-    if (isAsking || !(this.#hasEnded || this.socket.closeUnread())) this.#parser.passOn(packet)
+    if (isAsking || !(this.#hasEnded || this.socket.closeUnread())) {
+      const isAnswered = this.#parser.version === 5 && answerVersion5(this.#services, this, packet)
+      if (!isAnswered) this.#parser.passOn(packet)
+    }
     // The server reads nothing more until the CONNECT is answered.
     if (isAsking) pauseReading(this.client)
   }
 
-  /** Decodes a message, and gathers it with those read together with it. */
+  #withTopic(packet: Packet): Publish {
+    const alias = packet.properties?.topicAlias
+    if (alias === undefined) return packet
+    this.#aliases ??= new TopicAliases()
+    return this.#aliases.resolve(packet, alias)
+  }
+
+  /** Takes a message, to be stored with those read together with it. */
   #publish(publish: Publish): void {
     const { publisher } = this
     if (!publisher) return
-    const isTaken =
-      publisher.kind === 'connection'
-        ? this.#take(publisher, publish)
-        : isKey(publisher)
-          ? this.#store(this.#services.forDevices.read(publish.topic, publish.payload), publish)
-          : this.#answer(publisher, publish) ||
-            this.#gather(decodePublish(this.#services, this.#senderOf(publisher), publish), publish)
-    // [MQTT-3.3.5-2]: MQTT 3.1.1 can only refuse a PUBLISH by closing the connection.
-    if (isTaken) return
+    const { terms } = this.socket
+    const isOver = terms && publish.qos > 0 && this.#appending.inFlight >= RECEIVE_MAXIMUM
+    if (isOver)
+      throw new ProtocolError('protocol', 'MQTT 5, section 3.3.4: too many messages in flight', {
+        reasonCode: REASON.receiveMaximum,
+      })
+    const isNamed = !terms || isWithinLimits(publish.topic)
+    if (isNamed && takeMessage(this.#services, this.#appending, this.#senderOf(publisher), publish)) return
     this.#trace('wrong-topic', publish.topic)
-    this.socket.closeFor(new ProtocolError('topic', `publishing to ${publish.topic} is not allowed`))
+    // [MQTT-3.3.5-2]: MQTT 3.1.1 can only refuse a PUBLISH by closing the connection.
+    if (terms) this.#appending.refuse(publish, isNamed ? REASON.notAuthorized : REASON.topicName)
+    else this.socket.closeFor(new ProtocolError('topic', `publishing to ${publish.topic} is not allowed`))
   }
 
   /** Remembers why the messages of a device become no points. */
@@ -312,36 +332,16 @@ export class Connection implements Watched {
     if (this.publisher?.kind === 'device') this.#services.traces.note(this.publisher, kind, { detail })
   }
 
-  /** Takes the answer of a device to a command. Returns false for another message. */
-  #answer(publisher: Publisher, publish: Publish): boolean {
-    const stored = publish.topic === this.#topic ? null : this.#services.commands.answer(publisher, publish)
-    if (stored) this.#appending.answer(publish, stored)
-    return stored !== null
+  #senderOf(publisher: Publisher | TrackerConnection): Sender {
+    return { publisher, profile: this.#profile, clientId: this.client.id, pointsTopic: this.#topic }
   }
-
-  #gather(entries: Entry[] | null, publish: Publish): boolean {
-    if (entries) this.#appending.add(publish, entries)
-    return entries !== null
-  }
-
-  #take(connection: TrackerConnection, publish: Publish): boolean {
-    const taken = readPublish(this.#services, connection, this.client, publish)
-    return taken === 'nothing' ? this.#gather([], publish) : this.#store(taken, publish)
-  }
-
-  #store(taken: Parameters<Appending['take']>[1] | null, publish: Publish): boolean {
-    if (taken) this.#appending.take(publish, taken)
-    return taken !== null
-  }
-
-  #senderOf = <P>(publisher: P) => ({ publisher, profile: this.#profile, client: this.client })
 
   #publishWill(): void {
     const { publisher } = this
     const will = this.#will
     if (!publisher || !will) return
     this.#will = undefined
-    if (!this.#hasDisconnect) takeWill(this.#services, this.#senderOf(publisher), will)
+    publishWill(this.#services, this.#senderOf(publisher), this, will)
   }
 
   /** Handles the end of the connection; bytes of the client may still be unread. */

@@ -4,15 +4,16 @@ import { isAway } from '../../db/errors.ts'
 import { retry } from '../../db/retry.ts'
 import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log, Source, Subject } from '../../stream/log.ts'
-import type { Entry } from '../../stream/point.ts'
+import { type Entry, NO_OUTCOMES, type Outcomes } from '../../stream/point.ts'
 import { decode } from '../decode.ts'
 import { native } from '../formats/native.ts'
 import type { Publisher } from '../identity/authenticate.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import { createDevicesOfKeys, type Key } from './devices-of-keys.ts'
-import { sendRejections } from './rejections.ts'
+import { listRejections, sendRejections } from './rejections.ts'
 import type { Sessions } from './sessions.ts'
+import type { Rejections } from './terms.ts'
 import { deviceOfTopic, topicsOf } from './topics.ts'
 
 /**
@@ -22,8 +23,15 @@ import { deviceOfTopic, topicsOf } from './topics.ts'
 export interface ForDevices {
   /** Reads a message; null if an API key may not publish there. */
   read(topic: string, payload: Uint8Array): ForDevice | null
-  /** Stores messages that were read; rejects if the sender ends before. Storing them again changes nothing. */
-  store(key: Publisher, messages: readonly ForDevice[], sender: { ended: boolean }): Promise<void>
+  /**
+   * Stores messages that were read. Resolves to what was rejected of each; rejects if the sender ends before. Storing them again
+   * changes nothing.
+   */
+  store(
+    key: Publisher,
+    messages: readonly ForDevice[],
+    sender: { ended: boolean },
+  ): Promise<readonly Rejections[]>
   close(): void
 }
 
@@ -98,20 +106,24 @@ export function createForDevices(options: {
         },
       )
       for (const id of devices.keys()) lastSeen.see({ kind: 'device', id })
-      const known = messages.flatMap(({ deviceId, entries }) => {
-        const subject = devices.get(deviceId)
-        return subject === undefined
-          ? []
-          : [{ deviceId, entries: entries.map(entry => ({ ...entry, subject })) }]
+      const handled = messages.map(one => {
+        const subject = devices.get(one.deviceId)
+        return { ...one, isKnown: subject !== undefined, entries: withSubject(one.entries, subject) }
       })
+      const known = handled.filter(({ isKnown }) => isKnown)
       const entries = known.flatMap(one => one.entries)
+      let outcomes: Outcomes = NO_OUTCOMES
       if (entries.length > 0) {
-        const outcomes = await append(key, entries, devices, sender)
+        outcomes = await append(key, entries, devices, sender)
         const sizes = known.map(one => ({ deviceId: one.deviceId, entries: one.entries.length }))
         sendRejections(options, key, sizes, entries, outcomes)
       }
-      const unknown = messages.filter(({ deviceId }) => !devices.has(deviceId)).map(describeUnknown)
+      const unknown = handled.filter(({ isKnown }) => !isKnown).map(describeUnknown)
       if (unknown.length > 0) sessions.send(key.id, `${topicsOf(key)}rejections`, unknown)
+      return handled.map(({ isKnown, entries: own }) => {
+        const named = isKnown ? listRejections(own, outcomes) : [UNKNOWN]
+        return { count: isKnown ? named.length : Math.max(1, own.length), named }
+      })
     },
 
     close() {
@@ -121,11 +133,15 @@ export function createForDevices(options: {
   }
 }
 
+const UNKNOWN = { reason: 'unknown-device', message: 'There is no such device.' }
+
+function withSubject(entries: readonly Entry[], subject: number | undefined): Entry[] {
+  return entries.map(entry => (subject === undefined ? entry : { ...entry, subject }))
+}
+
 function describeUnknown({ deviceId, receivedAt }: ForDevice): string {
-  const [reason, message] = ['unknown-device', 'There is no such device.']
   return JSON.stringify({
-    reason,
-    message,
+    ...UNKNOWN,
     index: null,
     receivedAt: new Date(receivedAt).toISOString(),
     deviceId,

@@ -46,10 +46,10 @@ export class Input {
   }
 
   /** Takes the next packet if it is a whole PUBLISH to `topic`; otherwise returns null and leaves it. */
-  nextPublish(topic: string): Publish | null {
+  nextPublish(topic: string, isVersion5 = false): Publish | null {
     if (this.#parser.missingBytes !== null) return null
     this.#join()
-    const publish = readPublish(this.#bytes, this.#at, topic)
+    const publish = readPublish(this.#bytes, this.#at, topic, isVersion5)
     if (publish) this.#goTo(publish.end)
     return publish
   }

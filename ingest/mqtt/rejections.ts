@@ -16,7 +16,7 @@ export function sendRejections(
   entries: readonly Entry[],
   outcomes: Outcomes,
 ): void {
-  if (outcomes.size === 0 && !entries.some(entry => entry.kind === 'rejection')) return
+  if (!mayHaveRejections(entries, outcomes)) return
   const topic = `${topicsOf(publisher)}rejections`
   let [index, from] = [0, 0]
   // With many subscribers a message of 1,000 rejections takes long, and a batch of the log is many messages.
@@ -30,6 +30,10 @@ export function sendRejections(
   })
 }
 
+/** Whether anything of durable entries may have been rejected; a duplicate is no rejection, and has an outcome as well. */
+export const mayHaveRejections = (entries: readonly Entry[], outcomes: Outcomes): boolean =>
+  outcomes.size > 0 || entries.some(entry => entry.kind === 'rejection')
+
 /** The rejections of one message as JSON, in order. */
 function describeRejections(
   entries: readonly Entry[],
@@ -37,16 +41,20 @@ function describeRejections(
   metrics: IngestMetrics,
   deviceId: string | undefined,
 ): string[] {
-  const payloads: string[] = []
-  for (const [place, entry] of entries.entries()) {
+  return listRejections(entries, outcomes).map(({ entry, reason, message, index }) => {
+    if (entry.kind === 'point') metrics.rejected('mqtt', reason)
+    const receivedAt = new Date(entry.receivedAt).toISOString()
+    return JSON.stringify({ reason, message, index, receivedAt, deviceId })
+  })
+}
+
+/** What was rejected of one message, in order, before or while it was stored. */
+export function listRejections(entries: readonly Entry[], outcomes: Outcomes) {
+  return entries.flatMap((entry, place) => {
     const outcome = outcomes.get(entry)
     const rejection = entry.kind === 'rejection' ? entry : outcome?.kind === 'rejected' ? outcome : undefined
-    if (!rejection) continue
-    if (entry.kind === 'point') metrics.rejected('mqtt', rejection.reason)
+    if (!rejection) return []
     const index = 'index' in rejection ? rejection.index : entries.length > 1 ? place : null
-    const { reason, message } = rejection
-    const receivedAt = new Date(entry.receivedAt).toISOString()
-    payloads.push(JSON.stringify({ reason, message, index, receivedAt, deviceId }))
-  }
-  return payloads
+    return { entry, reason: rejection.reason, message: rejection.message, index }
+  })
 }

@@ -23,12 +23,14 @@ import { createForDevices } from './for-devices.ts'
 import { CONNECT_TIMEOUT_MS } from './limits.ts'
 import { type Listener, listen, openTls, type TlsFiles } from './listeners.ts'
 import { createProxyHeaders } from './proxy-protocol.ts'
+import { REASON } from './reasons.ts'
 import { createRefusalLog } from './refusals.ts'
 import { createSecureWebSockets, type RefuseRequest } from './secure-websockets.ts'
 import { Sessions } from './sessions.ts'
+import type { ClientSocket } from './socket.ts'
+import { subscribe } from './subscriptions.ts'
 import type { Tenants } from './tenants.ts'
 import { createConnectionThrottle } from './throttle.ts'
-import { topicsOf } from './topics.ts'
 
 /**
  * The MQTT server. A connection waits for its turn (`throttle.ts`), is authenticated once (`admission.ts`), and is closed when
@@ -132,7 +134,6 @@ export async function openMqttServer(options: MqttServerOptions): Promise<MqttSe
 
   const stopListening = log.onFull(full => holdBack(full, connections, ending))
   const polls = setInterval(() => poll(connections, sessions), POLL_EVERY_MS)
-
   const listeners = await openListeners(options, (socket, address, secure) =>
     accept(socket, address, () => options.sockets.work(socket), secure),
   )
@@ -159,7 +160,7 @@ export async function openMqttServer(options: MqttServerOptions): Promise<MqttSe
         return [...connections.values()].map(connection => () => end(connection))
       },
       remaining() {
-        for (const { pending, client } of ending) if (pending === 0) client.close()
+        for (const { pending, socket } of ending) if (pending === 0) goAway(socket)
         return connections.size
       },
     },
@@ -170,12 +171,16 @@ export async function openMqttServer(options: MqttServerOptions): Promise<MqttSe
       await untilAcknowledged(connections)
       clearInterval(polls)
       await new Promise<void>(resolve => broker.close(resolve))
-      for (const { client } of connections.values()) client.close()
+      for (const { socket } of connections.values()) goAway(socket)
       forDevices.close()
       await Promise.all([closed, services.commands.close()])
+      sessions.close()
     },
   }
 }
+
+const goAway = (socket: ClientSocket) =>
+  socket.leave(REASON.serverShuttingDown, 'The server is shutting down.')
 
 function followCredential(
   connection: Connection,
@@ -227,7 +232,7 @@ async function untilAcknowledged(connections: ReadonlyMap<Client, Connection>): 
 
 /** aedes, which handles sockets, keepalives and subscriptions. */
 function openBroker(
-  { sessions, commands }: Pick<ConnectionServices, 'sessions' | 'commands'>,
+  services: Pick<ConnectionServices, 'sessions' | 'commands'>,
   connections: ReadonlyMap<Client, Connection>,
   admission: Admission,
 ): Promise<Aedes> {
@@ -236,21 +241,15 @@ function openBroker(
     connectTimeout: CONNECT_TIMEOUT_MS,
     // aedes would apply MQTT 3.1's limit of 23 characters, but OwnTracks sends longer ones. Fieldline's limit: `limits.ts`.
     maxClientsIdLength: 65_535,
-    persistence: createPersistence(clientId => sessions.isResumed(clientId)),
+    persistence: createPersistence(clientId => services.sessions.isResumed(clientId)),
     mq: NO_DELIVERY,
     authenticate: (client, username, password, done) =>
       admission.authenticate(client, username, password?.toString('utf8'), () => done(null, true)),
     authorizeSubscribe(client, subscription, done) {
-      const { publisher, session } = connections.get(client) ?? {}
-      // Other clients' topics, `$SYS/…` and `$share/…` do not begin like this. [MQTT-3.8.4-5]: SUBACK 0x80.
-      const granted =
-        publisher &&
-        publisher.kind !== 'connection' &&
-        session &&
-        subscription.topic.startsWith(topicsOf(publisher)) &&
-        sessions.subscribe(session, subscription.topic, subscription.qos)
-      if (granted) commands.follow(session)
-      done(null, granted ? subscription : null)
+      const { publisher = null, session = null } = connections.get(client) ?? {}
+      // [MQTT-3.8.4-5]: SUBACK 0x80, whatever the reason is.
+      const code = subscribe(services, { publisher, session }, subscription)
+      done(null, code < REASON.unspecified ? subscription : null)
     },
   })
 }

@@ -1,4 +1,5 @@
 import { generate } from 'mqtt-packet'
+import { timeOfDay } from '../../db/clock.ts'
 import type { Credential } from '../identity/authenticate.ts'
 import {
   MAX_QUEUED,
@@ -6,15 +7,17 @@ import {
   MAX_SESSIONS_AWAY,
   MAX_SESSIONS_AWAY_IN_ALL,
   MAX_SUBSCRIPTIONS,
+  MAX_WILL_BYTES_IN_ALL,
   SESSION_AWAY_MS,
 } from './limits.ts'
 import type { ClientSocket } from './socket.ts'
+import { type Terms, USUAL_TERMS } from './terms.ts'
 import { matches } from './topics.ts'
 
 /**
  * The session of a client identifier: its owner, its subscriptions, and the messages on their way to it. A clean session
  * ends with the connection. A kept one waits for its client's return, in memory and within bounds, and a restart of the
- * server ends it.
+ * server ends it. In version 5 the client says for how long it waits, and perhaps that its will waits with it.
  *
  * Messages go from here to the socket, not through aedes. In aedes one frozen subscriber blocks all others, and a client
  * with a kept session that subscribes to another client's topic and its own in one packet gets both.
@@ -23,12 +26,15 @@ export interface Session {
   /** The client's identifier, prefixed with the id of the device or user, so that it is private to the owner. */
   readonly clientId: string
   readonly owner: Owner
-  readonly kept: boolean
+  /** How long it waits for its client's return; 0 ends it with the connection. */
+  keptMs: number
   /** The socket of the open connection, or null while the client is away. */
   socket: ClientSocket | null
   /** Whether the CONNACK says that the session was kept. [MQTT-3.2.2-2] */
   resumed: boolean
-  awaySince: number
+  /** When it ends if its client does not return, by `performance.now()`. */
+  endsAt: number
+  will: DelayedWill | null
   filters: Map<string, 0 | 1 | 2>
   queue: Message[]
   nextId: number
@@ -37,20 +43,31 @@ export interface Session {
 /** The device or user that a session is bound to, or the connection of trackers, which subscribes to nothing. */
 type Owner = { kind: Credential['kind']; id: string; organizationId: string }
 
+/** A will that waits for its client's return, and is published without it. [MQTT 5, 3.1.3.2.2] */
+interface DelayedWill {
+  bytes: number
+  /** By `performance.now()`. */
+  at: number
+  publish: () => void
+}
+
 interface Message {
   /** The packet identifier, set when the message is first sent. */
   id: number
   topic: string
-  /** Empty for a command, which is read again for the client's return. */
+  /** Empty for a command that has been sent: it is read again for the client's return. */
   payload: string
-  /** The command that it is, and the socket that it was written to last. */
-  command?: { id: string; socket: ClientSocket | null }
+  /** The socket that it was written to last. */
+  sentTo: ClientSocket | null
+  /** The command that it is, and the socket that it was meant for last. */
+  command?: { id: string; socket: ClientSocket | null; isNew: boolean; expiresAt: Date }
 }
 
 /** A command as it is sent to a device. */
 interface CarriedCommand {
   id: string
   payload: string
+  expiresAt: Date
   /** Whether it was never sent before: all others come with DUP. */
   isNew: boolean
 }
@@ -62,6 +79,9 @@ export class Sessions {
   readonly #byOwner = new Map<string, Set<Session>>()
   /** Sessions whose client is away, the longest away first. */
   readonly #away = new Set<Session>()
+  /** Sessions whose client left a will that waits. */
+  readonly #wills = new Set<Session>()
+  #willBytes = 0
   #queued = 0
 
   get away(): number {
@@ -75,20 +95,26 @@ export class Sessions {
   /** The sockets of a credential's open connections, oldest first. */
   socketsOf(owner: string): ClientSocket[] {
     return [...(this.#byOwner.get(owner) ?? [])].flatMap(({ socket }) =>
-      socket?.client.closed === false ? socket : [],
+      socket?.client.closed === false && !socket.isClosing ? socket : [],
     )
   }
 
-  /** Opens the session of an authenticated client of `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] */
+  /**
+   * Opens the session of an authenticated client of `owner`. [MQTT-3.1.2-4], [MQTT-3.1.2-6] In version 5 a client may resume its
+   * session and let it end with this connection, or begin one that is kept. [MQTT 5, 3.1.2.4]
+   */
   open(socket: ClientSocket, { kind, id, organizationId }: Owner): Session {
-    const { id: clientId, clean } = socket.client
+    const { client, terms } = socket
+    const { id: clientId, clean } = client
     const known = this.#byClientId.get(clientId)
-    const kept = !clean && kind !== 'connection'
-    const resumed = kept && known?.kept === true
+    const asked = terms ? terms.sessionSeconds * 1000 : clean ? 0 : SESSION_AWAY_MS
+    const keptMs = kind === 'connection' ? 0 : asked
+    const resumed = !clean && known !== undefined && known.keptMs > 0
     if (known && !resumed) this.#end(known)
     const owner = { kind, id, organizationId }
-    const fresh = { clientId, owner, kept, awaySince: 0, filters: new Map(), queue: [], nextId: 1 }
-    const session: Session = Object.assign(resumed ? (known as Session) : fresh, { socket, resumed })
+    const fresh = { clientId, owner, endsAt: 0, will: null, filters: new Map(), queue: [], nextId: 1 }
+    const session: Session = Object.assign(resumed ? known : fresh, { socket, resumed, keptMs })
+    this.#takeWill(session)
     this.#away.delete(session)
     this.#byClientId.set(clientId, session)
     const siblings = this.#byOwner.get(id)
@@ -108,6 +134,7 @@ export class Sessions {
   endOf(owner: string): void {
     for (const session of [...(this.#byOwner.get(owner) ?? [])]) {
       session.socket = null
+      this.#takeWill(session)
       this.#end(session)
     }
   }
@@ -117,20 +144,51 @@ export class Sessions {
    * or been answered meanwhile: `carry` sends those that have not.
    */
   resume(session: Session): void {
-    for (const message of session.queue) if (!message.command) write(session, message, message.payload)
+    forgetCommands(session)
+    this.#write(session)
   }
 
   /** Handles the end of the connection. */
   leave(session: Session, socket: ClientSocket): void {
     if (session.socket !== socket) return
-    if (session.kept) {
+    if (session.keptMs > 0) {
       session.socket = null
-      session.awaySince = performance.now()
+      session.endsAt = performance.now() + session.keptMs
+      forgetCommands(session)
       this.#away.add(session)
       this.#makeRoom(session.owner.id)
     } else {
       this.#end(session)
     }
+  }
+
+  /** Publishes the will of a connection that has ended, once its delay is over or its session ends. [MQTT 5, MQTT-3.1.2-8] */
+  delayWill(session: Session, socket: ClientSocket, will: Omit<DelayedWill, 'at'>, delayMs: number): void {
+    // Its client has returned to the session.
+    if (session.socket !== null && session.socket !== socket) return
+    const hasEnded = this.#byClientId.get(session.clientId) !== session || session.keptMs === 0
+    if (hasEnded || this.#willBytes + will.bytes > MAX_WILL_BYTES_IN_ALL) {
+      will.publish()
+      return
+    }
+    session.will = { ...will, at: performance.now() + delayMs }
+    this.#willBytes += will.bytes
+    this.#wills.add(session)
+  }
+
+  /** Takes the will that waits in a session, if there is one. */
+  #takeWill(session: Session): DelayedWill | null {
+    const { will } = session
+    if (!will) return null
+    session.will = null
+    this.#willBytes -= will.bytes
+    this.#wills.delete(session)
+    return will
+  }
+
+  /** Publishes all wills that wait: the process ends, and its sessions with it. */
+  close(): void {
+    for (const session of this.#wills) this.#takeWill(session)?.publish()
   }
 
   /** Adds the filter if the session has room for it. Returns whether it has. [MQTT-3.8.4-3] */
@@ -142,23 +200,27 @@ export class Sessions {
 
   /** Sends messages to all of `owner`'s sessions that have subscribed to the topic. */
   send(owner: string, topic: string, payloads: readonly string[]): void {
-    let together: Buffer | undefined
+    const together = new Map<boolean, Buffer>()
     for (const session of this.#byOwner.get(owner) ?? []) {
       const qos = qualityOf(session, topic)
       // With QoS 0 nothing is kept for a client that does not read, and all clients share the same bytes.
       if (qos === 0 && session.socket?.client.connected) {
-        together ??= Buffer.concat(payloads.map(payload => generate({ ...PUBLISH, topic, payload })))
-        session.socket.offer(together)
+        const { terms } = session.socket
+        const encode = () => payloads.map(payload => encodePublish({ topic, payload }, terms))
+        const bytes = together.get(terms !== null) ?? Buffer.concat(encode())
+        together.set(terms !== null, bytes)
+        const max = terms?.maxPacketBytes ?? Number.POSITIVE_INFINITY
+        const fitting = bytes.length <= max ? [bytes] : encode().filter(({ length }) => length <= max)
+        for (const one of fitting) session.socket.offer(one)
       }
       if (qos !== 1) continue
       for (const payload of payloads) {
         // The newest is dropped: a client that acknowledges nothing has no use for it, and it can be read over HTTP.
         if (session.queue.length >= MAX_QUEUED || this.#queued >= MAX_QUEUED_IN_ALL) break
-        const message = { id: 0, topic, payload }
-        session.queue.push(message)
+        session.queue.push({ id: 0, topic, payload, sentTo: null })
         this.#queued++
-        write(session, message, payload)
       }
+      this.#write(session)
     }
   }
 
@@ -181,17 +243,18 @@ export class Sessions {
     const before = session.queue.length
     session.queue = session.queue.filter(({ command }) => !command || ids.has(command.id))
     this.#queued -= before - session.queue.length
-    for (const { id, payload, isNew } of commands) {
+    for (const { id, payload, isNew, expiresAt } of commands) {
       let message = session.queue.find(({ command }) => command?.id === id)
       if (!message) {
-        message = { id: 0, topic, payload: '', command: { id, socket: null } }
+        message = { id: 0, topic, payload: '', sentTo: null }
         session.queue.push(message)
         this.#queued++
       }
       if (message.command?.socket === session.socket) continue
-      message.command = { id, socket: session.socket }
-      write(session, message, payload, !isNew)
+      message.command = { id, socket: session.socket, isNew, expiresAt }
+      message.payload = payload
     }
+    this.#write(session)
   }
 
   /** Handles a PUBACK. Returns the command that it acknowledges, if it is one. */
@@ -200,15 +263,40 @@ export class Sessions {
     if (index === -1) return undefined
     const [message] = session.queue.splice(index, 1)
     this.#queued--
+    this.#write(session)
     return message?.command?.id
+  }
+
+  /** Writes the messages that this connection has not been sent, as far as its client wants them at once. [MQTT 5, 4.9] */
+  #write(session: Session): void {
+    const { socket, queue } = session
+    if (!socket?.client.connected) return
+    const { receiveMaximum, maxPacketBytes } = socket.terms ?? USUAL_TERMS
+    let room = receiveMaximum - queue.filter(({ sentTo }) => sentTo === socket).length
+    // A command without a payload is not carried by this connection yet.
+    for (const message of queue.filter(({ sentTo, payload }) => sentTo !== socket && payload !== '')) {
+      if (room <= 0) return
+      const isDup = message.id > 0 || message.command?.isNew === false
+      if (message.id === 0) message.id = takeId(session)
+      const bytes = encodePublish({ ...message, qos: 1, dup: isDup }, socket.terms)
+      message.sentTo = socket
+      if (message.command) message.payload = ''
+      // [MQTT 5, MQTT-3.1.2-25]: a message that is larger than its client takes counts as sent.
+      if (bytes.length > maxPacketBytes) {
+        session.queue = session.queue.filter(one => one !== message)
+        this.#queued--
+        continue
+      }
+      room--
+      socket.write(bytes)
+    }
   }
 
   /** Ends sessions whose client has been away for too long. */
   expire(now: number): void {
-    for (const session of this.#away) {
-      if (now - session.awaySince < SESSION_AWAY_MS) break
-      this.#end(session)
-    }
+    for (const session of this.#away) if (session.endsAt <= now) this.#end(session)
+    for (const session of this.#wills)
+      if (session.will && session.will.at <= now) this.#takeWill(session)?.publish()
   }
 
   /** Whether the CONNACK says that the session was kept. In MQTT 3.1 that byte is reserved. */
@@ -218,6 +306,7 @@ export class Sessions {
   }
 
   #end(session: Session): void {
+    this.#takeWill(session)?.publish()
     this.#away.delete(session)
     this.#queued -= session.queue.length
     session.queue = []
@@ -244,13 +333,30 @@ function qualityOf(session: Session, topic: string): 0 | 1 | null {
   return best === null ? null : best > 0 ? 1 : 0
 }
 
-function write(session: Session, message: Message, payload: string, isKnown = message.id > 0): void {
-  const { socket } = session
-  if (!socket?.client.connected) return
-  const dup = isKnown || message.id > 0
-  if (message.id === 0) message.id = takeId(session)
-  const { topic, id } = message
-  socket.write(generate({ ...PUBLISH, topic, payload, qos: 1, dup, messageId: id }))
+function forgetCommands(session: Session): void {
+  for (const message of session.queue) if (message.command) message.payload = ''
+}
+
+interface Outgoing {
+  topic: string
+  payload: string
+  qos?: 0 | 1
+  dup?: boolean
+  id?: number
+  command?: { id: string; expiresAt: Date }
+}
+
+/** A PUBLISH as the version of its receiver has it. A command of version 5 says where to answer, and until when. */
+function encodePublish({ command, id, ...message }: Outgoing, terms: Terms | null): Buffer {
+  const packet = { ...PUBLISH, ...message, ...(id !== undefined && { messageId: id }) }
+  if (!terms) return generate(packet)
+  const seconds = command ? Math.max(1, Math.ceil((command.expiresAt.getTime() - timeOfDay()) / 1000)) : 0
+  const properties = command && {
+    messageExpiryInterval: seconds,
+    responseTopic: `${message.topic}/${command.id}`,
+    correlationData: Buffer.from(command.id),
+  }
+  return generate({ ...packet, ...(properties && { properties }) }, { protocolVersion: 5 })
 }
 
 /** A packet identifier that the session does not use. [MQTT-2.3.1-2] */

@@ -3,6 +3,7 @@ import type { IngestMetrics } from '../metrics.ts'
 import { endWith } from './aedes.ts'
 import { MAX_UNREAD_BYTES } from './limits.ts'
 import { ProtocolError } from './protocol.ts'
+import { farewell, type Terms } from './terms.ts'
 
 /** How long a client has to read the reason why it is not accepted. */
 const LINGER_MS = 1_000
@@ -10,6 +11,8 @@ const LINGER_MS = 1_000
 /** The outgoing side of one client: writes to it, and closes its connection after a violation. */
 export class ClientSocket {
   readonly client: Client
+  /** What its client asks for in version 5; null before, and until its CONNECT is read. */
+  terms: Terms | null = null
   readonly #metrics: IngestMetrics
   readonly #onError: (error: unknown, doing: string) => void
   #isClosing = false
@@ -28,7 +31,7 @@ export class ClientSocket {
     return this.#isClosing
   }
 
-  /** Closes the connection because of the error, after a CONNACK if the error has a return code. */
+  /** Closes the connection because of the error, after a CONNACK or DISCONNECT if there is one for the error. */
   closeFor(error: ProtocolError): void {
     if (this.#isClosing) return
     this.#isClosing = true
@@ -36,11 +39,33 @@ export class ClientSocket {
     if (client.closed) return
     this.#metrics.closed(error.kind)
     if (error.cause !== undefined) this.#onError(error.cause, `MQTT: ${error.message}`)
-    if (error.returnCode === undefined) {
-      client.emit('error', error)
+    const answer = this.#lastAnswer(error)
+    if (answer) this.#endWith(answer)
+    else client.emit('error', error)
+  }
+
+  /** Closes the connection for a reason of the server's own, which version 5 tells the client. */
+  leave(reasonCode: number, reason: string): void {
+    const { client, terms } = this
+    if (this.#isClosing) return
+    // A client that has not been answered yet is told nothing: its CONNECT may still be read.
+    if (!terms || !client.connected) {
+      client.close()
       return
     }
-    endWith(client, Buffer.from([0x20, 2, 0, error.returnCode]))
+    this.#isClosing = true
+    if (!client.closed) this.#endWith(farewell('disconnect', reasonCode, reason, terms))
+  }
+
+  #lastAnswer({ returnCode, reasonCode, message }: ProtocolError): Buffer | null {
+    const { client, terms } = this
+    if (terms) return farewell(client.connected ? 'disconnect' : 'connack', reasonCode, message, terms)
+    return returnCode === undefined ? null : Buffer.from([0x20, 2, 0, returnCode])
+  }
+
+  #endWith(answer: Buffer): void {
+    const { client } = this
+    endWith(client, answer)
     setTimeout(() => client.close(), LINGER_MS).unref()
   }
 

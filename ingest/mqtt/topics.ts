@@ -18,6 +18,9 @@ export function isTopicFilter(filter: string): boolean {
   )
 }
 
+/** Whether it is the filter of a shared subscription, which several sessions divide among them. [MQTT 5, 4.8.2] */
+export const isShared = (filter: string): boolean => filter.startsWith('$share/')
+
 /** Whether a topic or filter is within Fieldline's limits. */
 export function isWithinLimits(topic: string): boolean {
   // A character has up to three bytes, so most topics need not be counted.

@@ -13,9 +13,11 @@ import {
   pauseReading,
   refreshKeepalive,
   resumeReading,
+  signIn,
 } from '../../ingest/mqtt/aedes.ts'
+import type { Packet } from '../../ingest/mqtt/protocol.ts'
 import { until } from '../support/wait.ts'
-import { connectPacket, PINGREQ, publishPacket, speak } from './raw.ts'
+import { connectPacket, numberProperty, PINGREQ, publishPacket, speak, userProperty } from './raw.ts'
 
 const require = createRequire(import.meta.url)
 const SUBSCRIBE = Buffer.from([0x82, 6, 0, 1, 0, 1, 0x61, 0])
@@ -128,13 +130,49 @@ describe('The private parts of aedes and mqtt-packet', () => {
 
   it('name and version of a CONNECT are read before the rest, and DUP of MQTT 3.1 is allowed', async () => {
     const { parser } = await open({}, 'chunks')
-    const five = mqttPacket.generate({ cmd: 'connect', clientId: 'a', protocolVersion: 5 })
-    expect(() => parser.parse(five)).toThrow('[MQTT-3.1.2-2]')
+    expect(() => parser.parse(connectPacket({ clientId: 'a', level: 6 }))).toThrow('[MQTT-3.1.2-2]')
     const old = (await open({}, 'chunks')).parser
     old.forgetConnect(3)
     expect(old.parse(Buffer.from([0x62 | 8, 2, 0, 1]))).toMatchObject({ cmd: 'pubrel', messageId: 1 })
     const first = (await open({}, 'chunks')).parser
     expect(() => first.parse(Buffer.from(PINGREQ))).toThrow('[MQTT-3.1.0-1]')
+  })
+
+  it('properties of version 5 are read in one place, wherever their packet is cut', async () => {
+    const { parser } = await open({}, 'chunks')
+    parser.forgetConnect(5)
+    const properties = [numberProperty(2, 9, 4), userProperty('a', 'b')]
+    const publish = publishPacket({ topic: 'a', payload: 'x', id: 7, properties })
+    for (const byte of publish.subarray(0, -1)) expect(parser.parse(Buffer.of(byte))).toBeNull()
+    expect(parser.parse(publish.subarray(-1))).toMatchObject({
+      ...{ topic: 'a', messageId: 7, payload: Buffer.from('x') },
+      properties: { messageExpiryInterval: 9 },
+    })
+  })
+
+  it('a client is signed in without aedes seeing its CONNECT, and aedes handles its DISCONNECT', async () => {
+    const asked: unknown[] = []
+    const { raw, client, parser } = await open({
+      connectTimeout: 1_000,
+      authenticate(_client, username, _password, done) {
+        asked.push(username)
+        done(null, true)
+      },
+    })
+    const told: string[] = []
+    client.once('connected', () => told.push('connected'))
+    const packet = { clientId: 'five', clean: true, keepalive: 1, username: 'a' } as Packet
+    signIn(client, packet, {
+      onAdmitted: () => told.push('admitted'),
+      onSilent: () => told.push('silent'),
+    })
+    expect(asked).toEqual(['a'])
+    expect(client).toMatchObject({ id: 'five', version: 5, connected: true })
+    await until('the keepalive is over, and with it the time for a CONNECT', () => told.length === 3)
+    expect(told).toEqual(['admitted', 'connected', 'silent'])
+    expect(client.closed).toBe(false)
+    parser.passOn({ cmd: 'disconnect' } as Packet)
+    await raw.closed
   })
 
   it('the parser continues after aedes has closed the connection', async () => {

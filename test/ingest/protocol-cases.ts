@@ -17,8 +17,8 @@ export interface Case {
   name: string
   send(device: TestDevice): Bytes[]
   ours: string
-  /** The answer of Mosquitto, if it differs. */
-  mosquitto?: string
+  /** The answer of Mosquitto, if it differs; null if it is not asked. */
+  mosquitto?: string | null
 }
 
 let clients = 0

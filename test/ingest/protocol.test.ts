@@ -4,6 +4,7 @@ import type { Service } from '../services/services.ts'
 import { createDevice, type TestDevice } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
 import { CASES } from './protocol-cases.ts'
+import { CASES_OF_VERSION_5 } from './protocol5-cases.ts'
 import { openRaw } from './raw.ts'
 
 /**
@@ -23,9 +24,16 @@ describe('The protocol', () => {
     if (mosquitto.available) await mosquitto.stop()
   })
 
-  it.each(CASES.map(one => [one.rule, one.name, one] as const))('%s: %s', async (_rule, _name, one) => {
+  const versions = [
+    [4, CASES],
+    [5, CASES_OF_VERSION_5],
+  ] as const
+  const all = versions.flatMap(([version, cases]) =>
+    cases.map(one => [version, one.rule, one.name, one] as const),
+  )
+  it.each(all)('version %i, %s: %s', async (version, _rule, _name, one) => {
     const answersOf = async (port: number, expected: string) => {
-      const client = openRaw(port)
+      const client = openRaw(port, version)
       const [first, ...rest] = one.send(device)
       client.send(first as Buffer)
       if (rest.length > 0) await client.next('connack')
@@ -35,9 +43,10 @@ describe('The protocol', () => {
       return answers.join(', ')
     }
     const ours = await answersOf(server.mqttPort, one.ours)
-    const theirs = mosquitto.available
-      ? await answersOf(mosquitto.port, one.mosquitto ?? one.ours)
-      : undefined
+    const theirs =
+      mosquitto.available && one.mosquitto !== null
+        ? await answersOf(mosquitto.port, one.mosquitto ?? one.ours)
+        : undefined
     expect(ours).toBe(one.ours)
     if (theirs !== undefined) expect(theirs, 'Mosquitto').toBe(one.mosquitto ?? one.ours)
   })

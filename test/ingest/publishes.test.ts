@@ -34,8 +34,8 @@ const packet: fc.Arbitrary<Packet> = fc.oneof(
 )
 
 /** Returns the packets that mqtt-packet reads, or its error. */
-function parse(bytes: Buffer): Packet[] | Error {
-  const parser = mqttPacket.parser({ protocolVersion: 4 })
+function parse(bytes: Buffer, protocolVersion: 4 | 5 = 4): Packet[] | Error {
+  const parser = mqttPacket.parser({ protocolVersion })
   const packets: Packet[] = []
   let failure: Error | undefined
   parser.on('packet', read => packets.push(read))
@@ -46,11 +46,11 @@ function parse(bytes: Buffer): Packet[] | Error {
   return failure ?? packets
 }
 
-function read(bytes: Buffer) {
+function read(bytes: Buffer, isVersion5 = false) {
   const publishes: Publish[] = []
   let consumed = 0
   for (;;) {
-    const publish = readPublish(bytes, consumed, TOPIC)
+    const publish = readPublish(bytes, consumed, TOPIC, isVersion5)
     if (!publish) return { publishes, consumed }
     const { end, ...fields } = publish
     publishes.push(fields)
@@ -81,6 +81,31 @@ describe('Publishes that are read straight from a chunk', () => {
         expect(publishes).toEqual(own.map(toPublish))
         // No packet is read twice, and none is left out.
         expect(parse(bytes.subarray(consumed))).toEqual(parsed.slice(own.length))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('are in version 5 those without properties that are not to be retained', () => {
+    const properties = fc.option(fc.record({ messageExpiryInterval: fc.integer({ min: 1, max: 9 }) }), {
+      nil: {},
+      freq: 8,
+    })
+    const message = fc.tuple(packet, properties).map(([some, more]) => ({ ...some, properties: more }))
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 12 }), fc.nat(), (packets, cut) => {
+        const whole = Buffer.concat(
+          packets.map(some => mqttPacket.generate(some as Packet, { protocolVersion: 5 })),
+        )
+        const bytes = whole.subarray(0, whole.length - (cut % 40))
+        const parsed = parse(bytes, 5) as Packet[]
+        const isUsual = (some: Packet) =>
+          some.cmd === 'publish' && some.topic === TOPIC && !some.retain && some.properties === undefined
+        const foreign = parsed.findIndex(some => !isUsual(some))
+        const own = (foreign < 0 ? parsed : parsed.slice(0, foreign)) as mqttPacket.IPublishPacket[]
+        const { publishes, consumed } = read(bytes, true)
+        expect(publishes).toEqual(own.map(toPublish))
+        expect(parse(bytes.subarray(consumed), 5)).toEqual(parsed.slice(own.length))
       }),
       { numRuns: 500 },
     )

@@ -21,12 +21,14 @@ export interface RawClient {
   end(): void
 }
 
-export function openRaw(port: number): RawClient {
-  return speak(connect({ port, host: '127.0.0.1' }))
+type Version = 4 | 5
+
+export function openRaw(port: number, version: Version = 4): RawClient {
+  return speak(connect({ port, host: '127.0.0.1' }), version)
 }
 
-export function speak(stream: Duplex): RawClient {
-  const parser = mqttPacket.parser({ protocolVersion: 4 })
+export function speak(stream: Duplex, version: Version = 4): RawClient {
+  const parser = mqttPacket.parser({ protocolVersion: version })
   const packets: Packet[] = []
   const heard: string[] = []
   let asked = 0
@@ -99,13 +101,18 @@ function describe(packet: Packet): string {
   const { cmd, messageId } = packet
   switch (cmd) {
     case 'connack':
-      return `connack ${packet.returnCode}${packet.sessionPresent ? ' present' : ''}`
+      return `connack ${packet.reasonCode ?? packet.returnCode}${packet.sessionPresent ? ' present' : ''}`
     case 'suback':
       return `suback ${messageId} ${packet.granted.join(' ')}`
     case 'publish':
       return `publish ${packet.topic} qos ${packet.qos}${packet.dup ? ' dup' : ''}${packet.retain ? ' retain' : ''}`
-    default:
-      return messageId === undefined ? cmd : `${cmd} ${messageId}`
+    case 'unsuback':
+      return [cmd, messageId, ...((packet.granted as number[] | undefined) ?? [])].join(' ')
+    default: {
+      const { reasonCode = 0 } = packet as { reasonCode?: number }
+      const reason = reasonCode === 0 ? '' : ` 0x${reasonCode.toString(16)}`
+      return `${messageId === undefined ? cmd : `${cmd} ${messageId}`}${reason}`
+    }
   }
 }
 
@@ -133,13 +140,31 @@ export function remainingLength(length: number): Buffer {
 }
 
 type Text = string | Buffer | number[]
+/** The properties of a packet of version 5. */
+export type Properties = (Buffer | number[])[]
+
+/** Encodes properties with their length. */
+export function propertyBytes(properties: Properties = []): Buffer {
+  const bytes = Buffer.concat(properties.map(part => Buffer.from(part)))
+  return Buffer.concat([remainingLength(bytes.length), bytes])
+}
+
+export const userProperty = (name: Text, value: Text) =>
+  Buffer.concat([Buffer.of(38), field(name), field(value)])
+/** A property that is a number of two or four bytes. */
+export function numberProperty(id: number, value: number, size: 2 | 4): Buffer {
+  const bytes = Buffer.alloc(1 + size, id)
+  bytes.writeUIntBE(value, 1, size)
+  return bytes
+}
 
 /** Encodes a CONNECT. Its flags follow from the options unless they are given. */
 export function connectPacket(options: {
   clientId: Text
   username?: Text
   password?: Text
-  will?: { topic: Text; payload: Text; qos?: number; retain?: boolean }
+  will?: { topic: Text; payload: Text; qos?: number; retain?: boolean; properties?: Properties }
+  properties?: Properties
   clean?: boolean
   keepalive?: number
   name?: string
@@ -161,11 +186,14 @@ export function connectPacket(options: {
     (password === undefined ? 0 : 0x40) |
     (will ? 4 | ((will.qos ?? 0) << 3) | (will.retain ? 0x20 : 0) : 0) |
     (clean ? 2 : 0)
-  const fields = [clientId, will?.topic, will?.payload, username, password]
+  const fields = [will?.topic, will?.payload, username, password]
   return packet(
     0x10,
     field(name),
     [level, options.flags ?? flags, keepalive >> 8, keepalive & 0xff],
+    level === 5 ? propertyBytes(options.properties) : [],
+    field(clientId),
+    level === 5 && will ? propertyBytes(will.properties) : [],
     ...fields.filter(value => value !== undefined).map(field),
   )
 }
@@ -177,16 +205,34 @@ export function publishPacket(options: {
   id?: number
   retain?: boolean
   dup?: boolean
+  /** Those of a PUBLISH of version 5, which has some even if they are none. */
+  properties?: Properties
 }): Buffer {
-  const { topic, payload = '', qos = 1, id = 1, retain = false, dup = false } = options
+  const { topic, payload = '', qos = 1, id = 1, retain = false, dup = false, properties } = options
   const first = 0x30 | (dup ? 8 : 0) | (qos << 1) | (retain ? 1 : 0)
-  return packet(first, field(topic), qos > 0 ? [id >> 8, id & 0xff] : [], Buffer.from(payload as string))
+  return packet(
+    first,
+    field(topic),
+    qos > 0 ? [id >> 8, id & 0xff] : [],
+    properties ? propertyBytes(properties) : [],
+    Buffer.from(payload as string),
+  )
 }
 
-export function subscribePacket(filters: [Text, number][], id = 1): Buffer {
-  return packet(0x82, [id >> 8, id & 0xff], ...filters.flatMap(([filter, qos]) => [field(filter), [qos]]))
+export function subscribePacket(filters: [Text, number][], id = 1, properties?: Properties): Buffer {
+  return packet(
+    0x82,
+    [id >> 8, id & 0xff],
+    properties ? propertyBytes(properties) : [],
+    ...filters.flatMap(([filter, options]) => [field(filter), [options]]),
+  )
 }
 
-export function unsubscribePacket(filters: Text[], id = 1): Buffer {
-  return packet(0xa2, [id >> 8, id & 0xff], ...filters.map(field))
+export function unsubscribePacket(filters: Text[], id = 1, properties?: Properties): Buffer {
+  return packet(
+    0xa2,
+    [id >> 8, id & 0xff],
+    properties ? propertyBytes(properties) : [],
+    ...filters.map(field),
+  )
 }

@@ -62,8 +62,11 @@ describe('MQTT over TLS and WebSocket', () => {
       socket.once('error', fail)
     })
 
-  it('a device publishes over TLS', () =>
-    publishOver(`mqtts://127.0.0.1:${tlsPort}`, 1, { rejectUnauthorized: false }))
+  it('a device publishes over TLS, in 3.1.1 and in version 5', async () => {
+    const url = `mqtts://127.0.0.1:${tlsPort}`
+    await publishOver(url, 1, { rejectUnauthorized: false })
+    await publishOver(url, 7, { rejectUnauthorized: false, protocolVersion: 5 })
+  })
 
   it('a device publishes over a WebSocket at /mqtt, and an old one with the subprotocol of MQTT 3.1', async () => {
     const url = `${server.url.replace('http', 'ws')}/mqtt`
@@ -249,7 +252,7 @@ describe('MQTT over TLS and WebSocket', () => {
     }
   })
 
-  it('a restart closes them all', async () => {
+  it('a restart closes them all, and tells those of version 5', async () => {
     const silent = await handshake()
     silent.on('data', () => {})
     const clients = [
@@ -265,11 +268,18 @@ describe('MQTT over TLS and WebSocket', () => {
       }),
       await mqtt.connectAsync(`${server.url.replace('http', 'ws')}/mqtt`, { ...options, ...credentials() }),
     ]
+    const told: (number | undefined)[] = []
+    for (const url of [`mqtt://127.0.0.1:${server.mqttPort}`, `${server.url.replace('http', 'ws')}/mqtt`]) {
+      const five = await mqtt.connectAsync(url, { ...options, ...credentials(), protocolVersion: 5 })
+      five.on('disconnect', ({ reasonCode }) => told.push(reasonCode))
+      clients.push(five)
+    }
     const closed = [silent, ...clients].map(
       client => new Promise<void>(done => client.once('close', () => done())),
     )
     expect(await server.stop()).toBe(0)
     await Promise.all(closed)
+    expect(told).toEqual([0x8b, 0x8b])
     server = await openServer(database, { MQTT_TLS_PORT: `${tlsPort}`, ...files })
   })
 })
