@@ -19,7 +19,8 @@ const DIGITS = 4
 const CELLS_PER_DEGREE = 2_000
 
 const keyOf = ({ lat, lng }: Point) => `${lat.toFixed(DIGITS)} ${lng.toFixed(DIGITS)}`
-const hasWords = () => readBasemapSetting()?.vector === true
+/** Whether the server can say in words where something is. */
+export const hasWords = () => readBasemapSetting()?.vector === true
 
 async function readPlaces(points: Point[], signal: AbortSignal) {
   const body = { points: points.map(({ lat, lng }) => ({ lat, lng })) }

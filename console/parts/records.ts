@@ -26,9 +26,14 @@ export const filterByName = (choices: readonly Choice[], search: string): Choice
   choices.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
 
 /** The first records of a kind whose name contains a text, found by the server. */
-export function useRecords(kind: KindName, search: string): Choice[] {
+export const useRecords = (kind: KindName, search: string): Choice[] => useFound(kind, search).data ?? []
+
+/** Whether the first records of a kind have come, or will not come. */
+export const useAreRead = (kind: KindName): boolean => !useFound(kind, '').isLoading
+
+function useFound(kind: KindName, search: string) {
   const { may } = useWorkspace()
-  const { data } = useQuery<Choice[]>({
+  return useQuery<Choice[]>({
     queryKey: [kind, 'choices', search],
     enabled: may(permissionTo('view', kind)),
     placeholderData: before => before && filterByName(before, search),
@@ -38,7 +43,6 @@ export function useRecords(kind: KindName, search: string): Choice[] {
       return found.map(record => ({ id: record._id, name: record.name, mount: mountOf(record) }))
     },
   })
-  return data ?? []
 }
 
 /**

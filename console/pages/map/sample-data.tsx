@@ -12,15 +12,19 @@ const KEY = ['sample-data']
 const ASK_EVERY_MS = 1_000
 
 /** How far the sample data is; asked again and again while it is created. */
-function useSampleData() {
+const useSampleData = () => useSampleQuery().data
+
+/** Whether it is known what there is to say about sample data. */
+export const useIsSampleRead = (): boolean => !useSampleQuery().isLoading
+
+function useSampleQuery() {
   const { may } = useWorkspace()
-  const { data } = useQuery({
+  return useQuery({
     queryKey: KEY,
     enabled: may('update/organization'),
     queryFn: async () => (await answered(api.GET('/api/v3/organization/sample-data'))).data,
     refetchInterval: query => (query.state.data?.status === 'creating' ? ASK_EVERY_MS : false),
   })
-  return data
 }
 
 const useWords = () => {

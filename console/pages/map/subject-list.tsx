@@ -14,7 +14,7 @@ import { useFleetVersion, useLive } from '../../live/live.tsx'
 import { STATES, type State } from '../../live/packed.ts'
 import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Choose, IconButton } from '../../parts/parts.tsx'
-import { useRecords } from '../../parts/records.ts'
+import { useAreRead, useRecords } from '../../parts/records.ts'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { findArea, isDrawn } from './fences/address-area.ts'
 import type { Fence } from './fences/fence-queries.ts'
@@ -32,6 +32,7 @@ interface Props {
   filters: Filters
   fences: readonly Fence[]
   areFencesWhole: boolean
+  areFencesAwaited: boolean
   onChange: (next: Partial<Filters>) => void
   onSelect: (subjectId: string) => void
   /** Moves to the next subject by keys. */
@@ -41,10 +42,14 @@ interface Props {
 }
 
 export function SubjectList(props: Props) {
-  const { ids, filters, fences, areFencesWhole, onChange, onSelect, onStep, children } = props
+  const { ids, filters, fences, areFencesWhole, areFencesAwaited, onChange, onSelect, onStep, children } =
+    props
   const texts = useTexts()
   const { search, state, hub, team, sort, area, subject } = filters
   const rows = useRef<HTMLDivElement>(null)
+  // The fields of these filters come in one go, and the rows below them: no row moves under a press.
+  const [areHubsRead, areTeamsRead] = [useAreRead('hubs'), useAreRead('teams')]
+  const areFiltersRead = areHubsRead && areTeamsRead && !areFencesAwaited
   /** Arrow down moves from the search to its results. */
   const onKeyDown = (event: KeyboardEvent) => {
     const isSearch = event.target instanceof HTMLInputElement && event.target.type === 'search'
@@ -57,10 +62,10 @@ export function SubjectList(props: Props) {
   return (
     <section className="list" aria-label={texts.map.subjects} onKeyDownCapture={onKeyDown}>
       <ListHead
-        {...{ search, state, hub, team, sort, area, fences, areFencesWhole, onChange }}
+        {...{ search, state, hub, team, sort, area, fences, areFencesWhole, areFiltersRead, onChange }}
         listed={ids.length}
       />
-      {ids.length > 0 ? (
+      {!areFiltersRead ? null : ids.length > 0 ? (
         <SubjectRows box={rows} ids={ids} selected={subject} onSelect={onSelect} onStep={onStep} />
       ) : (
         <Nobody className="empty" {...{ ids, filters, onChange }} />
@@ -92,6 +97,7 @@ export function Nobody({
 interface HeadProps
   extends Pick<Filters, 'search' | 'state' | 'hub' | 'team' | 'sort' | 'area'>,
     Pick<Props, 'fences' | 'areFencesWhole' | 'onChange'> {
+  areFiltersRead: boolean
   listed: number
 }
 
@@ -100,13 +106,12 @@ const SAID_FOR_MS = 2_000
 
 /** Memoized: it does not render again when another subject is selected. */
 const ListHead = memo(function ListHead(props: HeadProps) {
-  const { search, state, hub, team, sort, area, fences, areFencesWhole, listed, onChange } = props
+  const { search, state, hub, team, sort, area, fences, areFencesWhole, areFiltersRead, listed, onChange } =
+    props
   const texts = useTexts()
   const format = useFormat()
   const { fleet, state: live } = useLive()
   useFleetVersion(fleet, COUNTED_EVERY_MS)
-  const hubs = useRecords('hubs', '')
-  const teams = useRecords('teams', '')
   // The number of subjects that each state button would leave, given all other filters.
   const isListed = useMemo(
     () => createTest(fleet, { search, state: 'all' }, findArea(area, fences)),
@@ -115,7 +120,6 @@ const ListHead = memo(function ListHead(props: HeadProps) {
   const counts = [0, 0, 0]
   for (let slot = 0; slot < fleet.size; slot++)
     if (isListed(slot)) (counts[fleet.columns.state[slot] as number] as number)++
-  const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
   const filtered = [search, state, hub, team, area].join()
   const [calm, setCalm] = useState(filtered)
   useEffect(() => {
@@ -152,43 +156,7 @@ const ListHead = memo(function ListHead(props: HeadProps) {
         ))}
       </ToggleButtonGroup>
       <div className="list-filters">
-        <Suspense>
-          {hubs.length > 1 && (
-            <ChooseRecord
-              compact
-              kind="hubs"
-              label={texts.map.hub}
-              value={hub}
-              onChange={next => onChange({ hub: next })}
-              none={texts.map.anyHub}
-            />
-          )}
-          {teams.length > 0 && (
-            <ChooseRecord
-              compact
-              kind="teams"
-              label={texts.map.team}
-              value={team}
-              onChange={next => onChange({ team: next })}
-              none={texts.map.anyTeam}
-            />
-          )}
-          {(fences.length > 0 || isDrawn(area)) && (
-            <ChooseArea
-              fences={fences}
-              isWhole={areFencesWhole}
-              value={area}
-              onChange={next => onChange({ area: next })}
-            />
-          )}
-        </Suspense>
-        <Choose
-          compact
-          label={texts.map.sort}
-          value={sort}
-          onChange={next => onChange({ sort: next as Sort })}
-          choices={sorts}
-        />
+        {areFiltersRead && <ListFilters {...{ hub, team, sort, area, fences, areFencesWhole, onChange }} />}
       </div>
       {/* Announced when somebody has changed the filters, and not whenever a subject moves in or out. */}
       <p className="hint" role="status" aria-live={calm === filtered ? 'off' : 'polite'}>
@@ -197,3 +165,64 @@ const ListHead = memo(function ListHead(props: HeadProps) {
     </div>
   )
 })
+
+type FilterProps = Pick<
+  HeadProps,
+  'hub' | 'team' | 'sort' | 'area' | 'fences' | 'areFencesWhole' | 'onChange'
+>
+
+/** The filters that the organization has something for, and the order. */
+function ListFilters({ hub, team, sort, area, fences, areFencesWhole, onChange }: FilterProps) {
+  const texts = useTexts()
+  const hubs = useRecords('hubs', '')
+  const teams = useRecords('teams', '')
+  const hasFilter = {
+    hubs: hubs.length > 1,
+    teams: teams.length > 0,
+    areas: fences.length > 0 || isDrawn(area),
+  }
+  const places = Object.entries(hasFilter).filter(([, isThere]) => isThere)
+  const sorts = SORTS.map(id => ({ id, name: texts.map.sorts[id] }))
+  return (
+    <>
+      {/* Until their code is there, the fields keep their places. */}
+      <Suspense fallback={places.map(([name]) => <span key={name} className="filter-place" />)}>
+        {hasFilter.hubs && (
+          <ChooseRecord
+            compact
+            kind="hubs"
+            label={texts.map.hub}
+            value={hub}
+            onChange={next => onChange({ hub: next })}
+            none={texts.map.anyHub}
+          />
+        )}
+        {hasFilter.teams && (
+          <ChooseRecord
+            compact
+            kind="teams"
+            label={texts.map.team}
+            value={team}
+            onChange={next => onChange({ team: next })}
+            none={texts.map.anyTeam}
+          />
+        )}
+        {hasFilter.areas && (
+          <ChooseArea
+            fences={fences}
+            isWhole={areFencesWhole}
+            value={area}
+            onChange={next => onChange({ area: next })}
+          />
+        )}
+      </Suspense>
+      <Choose
+        compact
+        label={texts.map.sort}
+        value={sort}
+        onChange={next => onChange({ sort: next as Sort })}
+        choices={sorts}
+      />
+    </>
+  )
+}

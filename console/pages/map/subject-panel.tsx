@@ -12,7 +12,7 @@ import { Icon, StateMark } from '../../parts/icon.tsx'
 import { ActionButton, Copyable, IconButton } from '../../parts/parts.tsx'
 import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
-import { usePlace } from '../places.ts'
+import { hasWords, usePlace } from '../places.ts'
 import { hasFallenSilent, readSpeed } from './speed.ts'
 import { TRIP_FROM_M, useHubs, useSubjectRecords, useToday } from './subject-queries.ts'
 import { useWork } from './subject-work.ts'
@@ -96,12 +96,7 @@ export function SubjectPanel({
               {isAway ? t.asOf(format.sinceSeconds(fixedAt)) : format.ago(fixedAt, now)}
             </span>
           </p>
-          <Where {...{ position, isDebounced }} />
-          {task && (
-            <Suspense>
-              <WorkLink task={task} />
-            </Suspense>
-          )}
+          {/* What comes later stands below: a button that moves under a press is missed. */}
           <div className="panel-actions">
             <ToggleButton className="button plain" isSelected={follow} onChange={onFollow}>
               <Icon name="follow" />
@@ -113,6 +108,8 @@ export function SubjectPanel({
               </ActionButton>
             )}
           </div>
+          <PlaybackLink {...{ subjectId, position }} />
+          <Where {...{ position, isDebounced }} />
           <dl className="facts">
             <Fact term={t.speed}>{speed === null ? t.none : format.speed(speed)}</Fact>
             <Fact term={t.heading}>
@@ -134,6 +131,11 @@ export function SubjectPanel({
             </Fact>
           </dl>
           {Math.abs(position.lat) > MAX_LAT && <p className="hint">{t.atEdge}</p>}
+          {task && (
+            <Suspense>
+              <WorkLink task={task} />
+            </Suspense>
+          )}
           <Today {...{ subjectId, isDebounced, isAway, position }} />
           {records && (
             <dl className="facts wide">
@@ -168,7 +170,22 @@ export function SubjectPanel({
 
 function Where({ position, isDebounced }: { position: Position; isDebounced: boolean }) {
   const words = usePlace(position.subjectId, position, isDebounced)
-  return words === '' ? null : <p className="panel-where">{words}</p>
+  // Its line is kept for words that are about to come.
+  return hasWords() ? <p className="panel-where">{words}</p> : null
+}
+
+/** A subject without positions today offers its last day instead. */
+function PlaybackLink({ subjectId, position }: { subjectId: string; position: Position }) {
+  const { subject: t } = useTexts()
+  const format = useFormat()
+  const fixedAt = Date.parse(position.timestamp)
+  const lastDay = fixedAt >= format.startOfDay() ? undefined : format.dateOf(fixedAt)
+  return (
+    <Link className="button plain" to={urls.playbackOf(position.subjectType, subjectId, lastDay)}>
+      <Icon name="history" />
+      {lastDay === undefined ? t.playback : t.playbackOf(format.longDate(lastDay))}
+    </Link>
+  )
 }
 
 function Today(props: Pick<Props, 'subjectId' | 'isDebounced'> & { isAway: boolean; position: Position }) {
@@ -177,10 +194,7 @@ function Today(props: Pick<Props, 'subjectId' | 'isDebounced'> & { isAway: boole
   const format = useFormat()
   const { data: today } = useToday(subjectId, isDebounced)
   if (!today) return isAway ? <p className="hint">{t.comesLater}</p> : null
-  const fixedAt = Date.parse(position.timestamp)
-  const isToday = fixedAt >= format.startOfDay()
-  /** A subject without positions today offers its last day instead. */
-  const lastDay = isToday ? undefined : format.dateOf(fixedAt)
+  const isToday = Date.parse(position.timestamp) >= format.startOfDay()
   const distance = today.trips.reduce((sum, trip) => sum + trip.distance, 0)
   const driving = today.trips.reduce((sum, trip) => sum + trip.duration, 0)
   const fastest = Math.max(0, ...today.trips.map(trip => trip.maxSpeed))
@@ -197,10 +211,6 @@ function Today(props: Pick<Props, 'subjectId' | 'isDebounced'> & { isAway: boole
           <Fact term={t.maxSpeed}>{format.speed(fastest)}</Fact>
         </dl>
       )}
-      <Link className="button plain" to={urls.playbackOf(position.subjectType, subjectId, lastDay)}>
-        <Icon name="history" />
-        {lastDay === undefined ? t.playback : t.playbackOf(format.longDate(lastDay))}
-      </Link>
     </section>
   )
 }

@@ -13,7 +13,7 @@ import { useOwnTexts } from '../../texts/texts.tsx'
 
 const TEXTS = { en, de }
 
-import { SampleOffer } from './sample-data.tsx'
+import { SampleOffer, useIsSampleRead } from './sample-data.tsx'
 import { ZoneQuestion } from './zone-question.tsx'
 
 export interface MadeDevice {
@@ -45,7 +45,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
     },
   })
   // Without any position, the newest device is the one that is being set up.
-  const { data: newest } = useQuery({
+  const { data: newest, isLoading } = useQuery({
     queryKey: ['devices', 'newest'],
     enabled: may('view/device'),
     queryFn: async () => {
@@ -53,6 +53,9 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
       return (await answered(api.GET('/api/v3/devices', { params: { query } }))).data[0] ?? null
     },
   })
+  const isSampleRead = useIsSampleRead()
+  // In the middle of the page, whatever came later would move all of it.
+  if (isLoading || !isSampleRead) return null
   // The server does not publish its MQTT port. MQTT over WebSocket uses the page's own.
   const mqtt = `${location.origin.replace('http', 'ws')}/mqtt`
   // Without it the command signs in to the organization that the account used last, maybe in another tab.

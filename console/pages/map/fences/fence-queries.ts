@@ -22,13 +22,15 @@ interface Fences {
   fences: readonly Fence[]
   /** Whether these are all geofences that the role may see, not only the first ones. */
   isWhole: boolean
+  /** Whether the first of them are still to come. */
+  isAwaited: boolean
 }
-const NONE: Fences = { fences: [], isWhole: false }
+const NONE: Omit<Fences, 'isAwaited'> = { fences: [], isWhole: false }
 
 /** The geofences to draw. The first read shows them page by page. */
 export function useFences(): Fences {
   const { may } = useWorkspace()
-  const { data } = useQuery({
+  const { data, isLoading: isAwaited } = useQuery({
     queryKey: ['geofences', 'all'],
     meta: { everyMs: FENCES_EVERY_MS },
     enabled: may('view/geofence'),
@@ -41,15 +43,15 @@ export function useFences(): Fences {
         fences.push(...(page.data as Fence[]))
         cursor = page.pagination.nextCursor ?? undefined
         // Every update draws all of them again: it comes when their number has doubled.
-        if (fences.length >= 2 * drawn && !client.getQueryData<Fences>(queryKey)?.isWhole) {
-          client.setQueryData<Fences>(queryKey, { fences: [...fences], isWhole: false })
+        if (fences.length >= 2 * drawn && !client.getQueryData<typeof NONE>(queryKey)?.isWhole) {
+          client.setQueryData<typeof NONE>(queryKey, { fences: [...fences], isWhole: false })
           drawn = fences.length
         }
       } while (cursor)
       return { fences, isWhole: true }
     },
   })
-  return data ?? NONE
+  return { ...(data ?? NONE), isAwaited }
 }
 
 /** The latest events of a geofence, updated live. */

@@ -6,7 +6,7 @@ import { ActionButton, Trouble } from '../../../parts/parts.tsx'
 import { organizationTexts as de } from '../../../texts/de/organization.ts'
 import { organizationTexts as en } from '../../../texts/en/organization.ts'
 import { useOwnTexts, useTexts } from '../../../texts/texts.tsx'
-import { SampleNote, SampleOffer } from '../../map/sample-data.tsx'
+import { SampleNote, SampleOffer, useIsSampleRead } from '../../map/sample-data.tsx'
 import { EndOrganization } from './end-organization.tsx'
 import { Organizations } from './organizations.tsx'
 import { ORGANIZATION, readOrganization } from './query.ts'
@@ -21,6 +21,7 @@ export default function OrganizationSettings() {
   const texts = useTexts()
   const { may } = useWorkspace()
   const [saves, setSaves] = useState(0)
+  const isSampleRead = useIsSampleRead()
   const found = useQuery({ queryKey: ORGANIZATION, queryFn: readOrganization })
   if (found.error && !found.data) return <Trouble error={found.error} onRetry={() => void found.refetch()} />
   if (!found.data) return <p className="hint">{texts.loading}</p>
@@ -37,7 +38,8 @@ export default function OrganizationSettings() {
         <Organizations />
         {may('update/organization') && <SecondFactorDemand organization={found.data} />}
         {may('update/organization') && <MapAndSamples />}
-        {may('delete/organization') && <EndOrganization name={found.data.name} />}
+        {/* Last, and in its place: a press for what is above must not delete. */}
+        {isSampleRead && may('delete/organization') && <EndOrganization name={found.data.name} />}
       </div>
     </div>
   )
