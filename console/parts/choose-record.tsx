@@ -125,5 +125,5 @@ export function RecordSearch(props: { value?: string; onChange?: (text: string) 
 }
 
 export function RecordName({ kind, id }: { kind: KindName; id: string | null | undefined }) {
-  return useName(kind, id)
+  return <span className="record-name">{useName(kind, id)}</span>
 }

@@ -122,6 +122,7 @@ describe('A day on the page of tasks', () => {
   it('is copied without its people by the keyboard alone', async () => {
     const page = await screens.open(`${server.url}/tasks?day=2098-03-29`, { as: owner })
     const button = page.getByRole('button', { name: 'Copy this day' })
+    await until('there is something to copy', () => button.isEnabled())
     await button.focus()
     await page.keyboard.press('Enter')
     const dialog = page.getByRole('dialog', { name: /^Copy the tasks of/ })

@@ -24,18 +24,16 @@ export function ChooseData(props: {
     <CheckboxGroup className="field checks" name={name} value={value} onChange={onChange}>
       <Label>{label}</Label>
       <RecordSearch value={text} onChange={setText} />
-      {ids.length > 0 && (
-        <div>
-          {ids.map(id => (
-            <Checkbox key={id} value={id} className="check">
-              <span className="box">
-                <Icon name="check" />
-              </span>
-              <DataName id={id} />
-            </Checkbox>
-          ))}
-        </div>
-      )}
+      <div>
+        {ids.map(id => (
+          <Checkbox key={id} value={id} className="check">
+            <span className="box">
+              <Icon name="check" />
+            </span>
+            <DataName id={id} />
+          </Checkbox>
+        ))}
+      </div>
       <FieldErrorText />
     </CheckboxGroup>
   )

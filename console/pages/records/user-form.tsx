@@ -51,7 +51,7 @@ export function UserForm({ user, read, onClose }: Props) {
   const t = useOwnTexts(TEXTS)
   const { may, user: self } = useWorkspace()
   const queries = useQueryClient()
-  const { data: roles = [], refetch } = useRoles()
+  const { data: roles = [], refetch, isLoading } = useRoles()
   const draft = useRecordDraft(user, draftOf, read)
   const { values, field } = draft
   const [asking, setAsking] = useState<Asked>(null)
@@ -154,7 +154,7 @@ export function UserForm({ user, read, onClose }: Props) {
           <Field label={texts.records.name} {...field('name')} isRequired />
         </>
       )}
-      {roles.length > 0 && (
+      {(roles.length > 0 || isLoading) && (
         <Choose
           label={t.role}
           name="roleId"

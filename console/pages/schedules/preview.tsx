@@ -8,6 +8,7 @@ import { offsetAt, type readRepeat } from './repeats.ts'
 import { useScheduleTexts } from './texts.ts'
 
 const COUNT = 10
+const LINES = [...Array(COUNT).keys()]
 
 interface Timing {
   repeat: ReturnType<typeof readRepeat>
@@ -32,7 +33,19 @@ export function Preview({ timing, isNew }: { timing: Timing; isNew: boolean }) {
     },
   })
   if (error) return <Trouble error={error} isDeed />
-  if (!data) return null
+  if (!data)
+    return (
+      <section className="stack-small" aria-label={t.preview}>
+        <h3>{t.preview}</h3>
+        {/* The lines that are about to come keep their place. */}
+        <ol className="schedule-times" aria-hidden="true">
+          {LINES.map(line => (
+            <li key={line}>&nbsp;</li>
+          ))}
+        </ol>
+        {isNew && <p className="hint">&nbsp;</p>}
+      </section>
+    )
   const { timezone } = JSON.parse(asked) as Timing
   const written = new Intl.DateTimeFormat(locale, {
     weekday: 'short',
@@ -60,7 +73,7 @@ export function Preview({ timing, isNew }: { timing: Timing; isNew: boolean }) {
           </li>
         ))}
       </ol>
-      {isNew && data.past > 0 && <p className="hint">{t.past(format.count(data.past))}</p>}
+      {isNew && <p className="hint">{data.past > 0 ? t.past(format.count(data.past)) : '\u00a0'}</p>}
     </section>
   )
 }

@@ -16,7 +16,7 @@ import { ChooseName } from '../settings/organization/choose-name.tsx'
 import { zoneNames } from '../settings/organization/names.ts'
 import { ChoosePerson } from '../tasks/choose-person.tsx'
 import { firstWindow } from '../tasks/task-draft.ts'
-import { useFlows } from '../tasks/task-queries.ts'
+import { isRead, useFlows } from '../tasks/task-queries.ts'
 import { Preview } from './preview.tsx'
 import { RepeatFields } from './repeat-fields.tsx'
 import { readRepeat, repeatDraftOf, type Schedule, sayRepeat } from './repeats.ts'
@@ -64,8 +64,18 @@ const isZone = (timeZone: string): boolean => {
   }
 }
 
-/** The form of a schedule, which reads as a sentence, with its next times as one types. */
-export function ScheduleForm({ schedule, onClose }: { schedule: Schedule | null; onClose: () => void }) {
+interface Props {
+  schedule: Schedule | null
+  onClose: () => void
+}
+
+/** The form of a schedule, once the flows are there that it offers. */
+export function ScheduleForm(props: Props) {
+  return isRead(useFlows()) ? <Loaded {...props} /> : null
+}
+
+/** It reads as a sentence, with its next times as one types. */
+function Loaded({ schedule, onClose }: Props) {
   const texts = useTexts()
   const t = useScheduleTexts()
   const format = useFormat()

@@ -40,7 +40,7 @@ export function ViewSwitch({ view, onChange }: { view: View; onChange: (view: Vi
   )
 }
 
-/** The day in one line: how much is done, and everything that needs somebody. */
+/** The day in one line, which is kept while it is empty: how much is done, and everything that needs somebody. */
 export function Summary({ views }: { views: readonly TaskView[] }) {
   const t = useTaskTexts()
   const format = useFormat()
@@ -55,11 +55,12 @@ export function Summary({ views }: { views: readonly TaskView[] }) {
   return (
     <p className="hint task-summary" role="status">
       <span>
-        {t.summary(
-          views.length,
-          format.count(views.length),
-          format.count(count(({ standing }) => standing === 'done')),
-        )}
+        {views.length > 0 &&
+          t.summary(
+            views.length,
+            format.count(views.length),
+            format.count(count(({ standing }) => standing === 'done')),
+          )}
       </span>
       {parts.map(
         ([name, number, say]) =>

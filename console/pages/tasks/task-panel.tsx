@@ -22,7 +22,7 @@ import { isShareable } from './standing.ts'
 import { StandingMark } from './standing-mark.tsx'
 import type { TaskView } from './summary.tsx'
 import type { Flow, Task } from './task.ts'
-import { readTask, useFlows, usePeople, useVehicles } from './task-queries.ts'
+import { isRead, readTask, useFlows, usePeople, useVehicles } from './task-queries.ts'
 import { useStatusLabel, useTaskTexts } from './texts.ts'
 
 const ShareDialog = lazyWithRetry(() => import('../share-dialog.tsx'))
@@ -38,19 +38,23 @@ interface Props {
 
 /** Everything about one task, beside the day. */
 export function TaskPanel({ id, view, onAssign, onEdit, onClose }: Props) {
-  const { records } = useTexts()
+  const { records, loading } = useTexts()
   const t = useTaskTexts()
   const found = useQuery({ queryKey: ['tasks', id], queryFn: () => readTask(id) })
   useReturnFocus()
   useEscape(onClose)
   const task = found.data
+  // They add buttons and lines above others.
+  const isWhole = [useFlows(), useVehicles()].every(isRead)
   return (
     <aside className="panel task-panel" aria-label={task?.name ?? t.task}>
       <div className="panel-head">
         <h2>{task?.name ?? t.task}</h2>
         <IconButton icon="close" label={t.close} onPress={onClose} />
       </div>
-      {task ? (
+      {task && !isWhole ? (
+        <p className="hint">{loading}</p>
+      ) : task ? (
         <Shown task={task} view={view} onAssign={onAssign} onEdit={onEdit} onClose={onClose} />
       ) : (
         found.error &&

@@ -101,16 +101,19 @@ export const readTask = async (id: string): Promise<Task> =>
 /** A whole list of few records, which most pages about tasks need. An organization with more sees its first 500. */
 function useWhole<T>(name: string, permission: string, read: (signal: AbortSignal) => Promise<T[]>): T[] {
   const { may } = useWorkspace()
-  const { data } = useQuery({
+  const { data, isLoading } = useQuery({
     queryKey: [name, 'whole'],
     enabled: may(permission),
     meta: { everyMs: EVERY_MS },
     queryFn: ({ signal }) => read(signal),
   })
-  return data ?? (NONE as T[])
+  return data ?? ((isLoading ? AWAITED : NONE) as T[])
 }
 
 const NONE: unknown[] = []
+const AWAITED: unknown[] = []
+/** Whether one of the whole lists has come, or will not come. */
+export const isRead = (list: readonly unknown[]): boolean => list !== AWAITED
 const readVehicles = (signal: AbortSignal) => readList('vehicles', { limit: PAGE, sort: 'name' }, signal)
 const readPeople = async (signal: AbortSignal) => {
   const query = { limit: PAGE, sort: 'name' as const }

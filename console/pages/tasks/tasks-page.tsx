@@ -26,7 +26,7 @@ import { TaskForm } from './task-form.tsx'
 import { TaskList } from './task-list.tsx'
 import { TaskMap } from './task-map.tsx'
 import { TaskPanel } from './task-panel.tsx'
-import { useDay, useFlows, usePeople, useTeams, useVehicles } from './task-queries.ts'
+import { isRead, useDay, useFlows, usePeople, useTeams, useVehicles } from './task-queries.ts'
 import { useTaskTexts } from './texts.ts'
 import { Timeline } from './timeline.tsx'
 
@@ -119,8 +119,13 @@ export function Component() {
       <header className="page-head">
         <h1>{texts.kinds.tasks.title}</h1>
         <TaskDayPicker day={day} onChange={day => change({ day })} />
-        {may('create/task') && all.length > 0 && (
-          <IconButton icon="copy" label={t.copyDay} onPress={() => setCopying(true)} />
+        {may('create/task') && (
+          <IconButton
+            icon="copy"
+            label={t.copyDay}
+            isDisabled={all.length === 0}
+            onPress={() => setCopying(true)}
+          />
         )}
         <ViewSwitch view={view} onChange={view => change({ view })} />
         <div className="end">
@@ -150,7 +155,7 @@ export function Component() {
             </ActionButton>
           )}
         </div>
-        {read.data && all.length > 0 && <Summary views={[...board.values()]} />}
+        <Summary views={[...board.values()]} />
         {read.data?.isCut && <p className="note">{t.cut(format.count(all.length))}</p>}
       </header>
       {assigning.error !== null && (
@@ -172,7 +177,7 @@ export function Component() {
         <div className="tasks-view">
           {read.error && !read.data ? (
             <Trouble error={read.error} onRetry={() => void read.refetch()} />
-          ) : !read.data ? (
+          ) : !read.data || (view === 'timeline' && ![flows, people, vehicles, teams].every(isRead)) ? (
             <p className="hint">{texts.loading}</p>
           ) : tasks.length === 0 && (view !== 'timeline' || search !== '') ? (
             <div className="empty">
