@@ -107,6 +107,8 @@ function Overview({ connection, onKey, onClose }: Props & { onKey: (key: string)
   const { counts, lastMessageAt, lastError, kind } = connection
   return (
     <>
+      {/* Above what is read again: the sentence of an error that comes or goes moves what is below it. */}
+      <Actions connection={connection} onKey={onKey} onClose={onClose} />
       <dl className="facts wide">
         <div>
           <dt>{t.state}</dt>
@@ -145,7 +147,6 @@ function Overview({ connection, onKey, onClose }: Props & { onKey: (key: string)
           </div>
         </details>
       )}
-      <Actions connection={connection} onKey={onKey} onClose={onClose} />
     </>
   )
 }

@@ -26,7 +26,7 @@ export default function Activity({ deviceId }: { deviceId: string }) {
   const hours = activity.data
   const data = useMemo(() => toSeries(hours ?? []), [hours])
   if (activity.error) return <Trouble error={activity.error} onRetry={() => void activity.refetch()} />
-  if (!hours) return <p className="hint">{texts.loading}</p>
+  if (!hours) return <p className="hint loading">{texts.loading}</p>
   if (hours.length === 0) return <p className="hint">{t.noActivity}</p>
   const levels = data.battery.filter(level => level !== null)
   const lowest = Math.min(...levels)

@@ -6,7 +6,7 @@ import { useWorkspace } from '../../api/workspace.ts'
 import { FieldForm } from '../../parts/field-form.tsx'
 import { useFormErrors } from '../../parts/form-errors.ts'
 import { ActionButton, Choose, Field, Trouble } from '../../parts/parts.tsx'
-import { useFormat } from '../../texts/texts.tsx'
+import { useFormat, useTexts } from '../../texts/texts.tsx'
 import { pathTo } from './device-queries.ts'
 import { useDeviceTexts } from './texts.ts'
 
@@ -20,6 +20,7 @@ const LIFETIMES_S = { hour: 3_600, day: 86_400, week: 604_800 } as const
 /** The commands of a device, and a form that sends one. */
 export default function Commands({ deviceId }: { deviceId: string }) {
   const t = useDeviceTexts()
+  const texts = useTexts()
   const { may } = useWorkspace()
   const commands = useQuery({
     queryKey: ['devices', deviceId, 'commands'],
@@ -32,6 +33,7 @@ export default function Commands({ deviceId }: { deviceId: string }) {
   return (
     <>
       {may('create/command') && <NewCommand deviceId={deviceId} />}
+      {commands.isLoading && <p className="hint loading">{texts.loading}</p>}
       {commands.error && <Trouble error={commands.error} onRetry={() => void commands.refetch()} />}
       {commands.data?.length === 0 && <p className="hint">{t.noCommands}</p>}
       <ul className="facts-list" aria-label={t.commands}>

@@ -104,20 +104,20 @@ function Shown({ device, onClose }: { device: Device; onClose: () => void }) {
         </p>
       </header>
       <div className="device-columns">
-        <div className="device-main">
+        <div className="device-main in-turn">
           <Diagnosis device={device} onSetup={() => setSetup({})} />
           {seesAll && (
             <section className="card" aria-label={t.activity}>
               <h2>{t.activity}</h2>
               <p className="hint">{t.activityHint}</p>
-              <Suspense fallback={<p className="hint">{texts.loading}</p>}>
+              <Suspense fallback={<p className="hint loading">{texts.loading}</p>}>
                 <Activity deviceId={device._id} />
               </Suspense>
             </section>
           )}
           <Messages device={device} />
         </div>
-        <div className="device-side">
+        <div className="device-side in-turn">
           <section className="card" aria-label={t.settings}>
             <h2 ref={settings} tabIndex={-1}>
               {t.settings}
@@ -133,16 +133,16 @@ function Shown({ device, onClose }: { device: Device; onClose: () => void }) {
               onKey={key => setSetup({ key })}
             />
           </section>
+          <Links device={device} />
           {may('view/command') && (
             <section className="card" aria-label={t.commands}>
               <h2>{t.commands}</h2>
-              <Suspense fallback={<p className="hint">{texts.loading}</p>}>
+              <Suspense fallback={<p className="hint loading">{texts.loading}</p>}>
                 <Commands deviceId={device._id} />
               </Suspense>
             </section>
           )}
           <Mounts device={device} />
-          <Links device={device} />
         </div>
       </div>
       {setup && (
@@ -208,11 +208,13 @@ function Messages({ device }: { device: Device }) {
 
 function Mounts({ device }: { device: Device }) {
   const t = useDeviceTexts()
+  const texts = useTexts()
   const format = useFormat()
   const mounts = useMounts(device._id)
   return (
     <section className="card" aria-label={t.mounts}>
       <h2>{t.mounts}</h2>
+      {mounts.isLoading && <p className="hint loading">{texts.loading}</p>}
       {mounts.error && <Trouble error={mounts.error} onRetry={() => void mounts.refetch()} />}
       {mounts.data?.length === 0 && <p className="hint">{t.noMounts}</p>}
       <ul className="facts-list">
@@ -256,6 +258,7 @@ function Links({ device }: { device: Device }) {
           </ActionButton>
         )}
       </header>
+      {links.isLoading && <p className="hint loading">{texts.loading}</p>}
       {links.error && <Trouble error={links.error} onRetry={() => void links.refetch()} />}
       {open?.length === 0 && <p className="hint">{t.noLinks}</p>}
       <ul className="facts-list">

@@ -59,7 +59,7 @@ export function Diagnosis({ device, onSetup }: { device: Device; onSetup: () => 
             ))}
           </ol>
         )}
-        {!diagnosis.data && !diagnosis.error && <p className="hint">{texts.loading}</p>}
+        {!diagnosis.data && !diagnosis.error && <p className="hint loading">{texts.loading}</p>}
       </div>
     </section>
   )

@@ -8,6 +8,7 @@ import { accountTexts as de } from '../../texts/de/account.ts'
 import { accountTexts as en } from '../../texts/en/account.ts'
 import { useFormat, useOwnTexts, useTexts } from '../../texts/texts.tsx'
 import { urls } from '../../urls.ts'
+import { useSessions } from './sessions.tsx'
 
 const TEXTS = { en, de }
 /** Further ones are on the page of all keys. */
@@ -29,11 +30,16 @@ export function OwnKeys() {
     queryFn: () => readOwn(user._id),
     enabled: isSeen,
   })
-  if (!isSeen) return null
+  // The sessions above would push it down under a press.
+  const { isLoading } = useSessions()
+  if (!isSeen || isLoading) return null
   return (
     <section className="sheet wide stack" aria-labelledby="own-keys">
       <h2 id="own-keys">{t.keys}</h2>
       <p className="hint">{t.keysLead}</p>
+      <p>
+        <Link to={urls.list('api-keys')}>{t.allKeys}</Link>
+      </p>
       {list.error && !list.data && <Trouble error={list.error} onRetry={() => void list.refetch()} />}
       {list.isPending && <p className="hint">{texts.loading}</p>}
       {list.data?.data.length === 0 && <p>{t.noKeys}</p>}
@@ -42,9 +48,6 @@ export function OwnKeys() {
           <KeyCard key={apiKey._id} apiKey={apiKey} />
         ))}
       </ul>
-      <p>
-        <Link to={urls.list('api-keys')}>{t.allKeys}</Link>
-      </p>
     </section>
   )
 }

@@ -15,6 +15,8 @@ type Session = Awaited<ReturnType<typeof readSessions>>[number]
 
 const readSessions = async () => (await answered(api.GET('/api/v3/auth/sessions'))).data
 
+export const useSessions = () => useQuery({ queryKey: ['sessions'], queryFn: readSessions })
+
 /** Ends sessions one after the other. One that has ended meanwhile is no failure. */
 async function end(sessions: readonly Session[]): Promise<void> {
   for (const { _id } of sessions) {
@@ -33,7 +35,7 @@ export function Sessions() {
   const t = useOwnTexts(TEXTS)
   const queries = useQueryClient()
   const [isAsking, setAsking] = useState(false)
-  const list = useQuery({ queryKey: ['sessions'], queryFn: readSessions })
+  const list = useSessions()
   const ending = useMutation({
     mutationFn: end,
     onSettled: () => {

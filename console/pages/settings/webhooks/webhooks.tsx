@@ -71,6 +71,7 @@ function AllWebhooks() {
           </ActionButton>
         )}
       </div>
+      <Verify />
       <Table
         label={t.events}
         columns={columns}
@@ -81,7 +82,6 @@ function AllWebhooks() {
         emptyHint={t.noneHint}
         onOpen={hook => void navigate(urls.settingsOf('webhooks', hook._id))}
       />
-      <Verify />
       {isCreating && <WebhookForm webhook={null} onClose={() => setCreating(false)} />}
     </>
   )
