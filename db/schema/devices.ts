@@ -10,6 +10,8 @@ export const devices = pgTable('devices', {
   organizationId: uuid('organization_id').notNull(),
   name: text('name').notNull(),
   hubId: uuid('hub_id'),
+  /** The same while the device is not deleted; a trigger sets it. */
+  boundHubId: uuid('bound_hub_id'),
   keyHash: bytea('key_hash').notNull(),
   /** The user who was shown the key. */
   keyBy: uuid('key_by'),
