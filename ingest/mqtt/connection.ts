@@ -7,7 +7,7 @@ import type { Log } from '../../stream/log.ts'
 import type { TrackerConnection } from '../connections/connection.ts'
 import type { Intake } from '../connections/intake.ts'
 import { isKey, maySend, type Publisher } from '../identity/authenticate.ts'
-import type { Watched } from '../identity/watcher.ts'
+import type { Watched, Watcher } from '../identity/watcher.ts'
 import type { LastSeen } from '../last-seen.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Profiles, UsedProfile } from '../profiles/profiles.ts'
@@ -38,8 +38,8 @@ import { publishWill, takeOut, type Will } from './will.ts'
  * The connection wraps aedes' parser. Before the parser, the usual publishes of trackers are read straight from the
  * chunk (`publishes.ts`). After it, packets that break a rule of MQTT (`protocol.ts`) go no further, and neither does a
  * PUBLISH. The connection also handles PUBREL, PUBREC and PUBCOMP, the PUBACK of messages from `sessions.ts`, PINGREQ,
- * and the will. All other packets (CONNECT, SUBSCRIBE, …) go on to aedes unchanged, but in version 5, which aedes does not
- * speak: there CONNECT, SUBSCRIBE and UNSUBSCRIBE are answered here as well.
+ * and the will. All other packets go on to aedes unchanged; CONNECT, SUBSCRIBE and UNSUBSCRIBE of version 5, which aedes does
+ * not speak, are answered here as well.
  *
  * This keeps three promises that aedes alone cannot keep: while the log is away, PINGREQ is still answered and the
  * keepalive timer does not run; the acknowledgements of one batch leave in one write (three times the rate of single
@@ -49,13 +49,13 @@ import { publishWill, takeOut, type Will } from './will.ts'
  * read meanwhile. Packets that follow a CONNECT wait until it is accepted. They count even if the client has closed the
  * socket by then, because trackers send and hang up.
  *
- * Points are identified by their content, so QoS 2 needs no store of packet identifiers: a PUBLISH that comes again
- * before its PUBREL is the same point again.
+ * Points are identified by their content, so QoS 2 needs no store of packet identifiers.
  */
 export interface ConnectionServices {
   log: Log
   scheduler: Scheduler
   tenants: Tenants
+  watcher: Watcher
   sessions: Sessions
   commands: Commands
   profiles: Profiles

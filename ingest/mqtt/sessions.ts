@@ -46,6 +46,8 @@ type Owner = { kind: Credential['kind']; id: string; organizationId: string }
 /** A will that waits for its client's return, and is published without it. [MQTT 5, 3.1.3.2.2] */
 interface DelayedWill {
   bytes: number
+  /** Called once it waits no more, whether it is published or dropped. */
+  onTaken: () => void
   /** By `performance.now()`. */
   at: number
   publish: () => void
@@ -165,9 +167,13 @@ export class Sessions {
   /** Publishes the will of a connection that has ended, once its delay is over or its session ends. [MQTT 5, MQTT-3.1.2-8] */
   delayWill(session: Session, socket: ClientSocket, will: Omit<DelayedWill, 'at'>, delayMs: number): void {
     // Its client has returned to the session.
-    if (session.socket !== null && session.socket !== socket) return
+    if (session.socket !== null && session.socket !== socket) {
+      will.onTaken()
+      return
+    }
     const hasEnded = this.#byClientId.get(session.clientId) !== session || session.keptMs === 0
     if (hasEnded || this.#willBytes + will.bytes > MAX_WILL_BYTES_IN_ALL) {
+      will.onTaken()
       will.publish()
       return
     }
@@ -183,7 +189,13 @@ export class Sessions {
     session.will = null
     this.#willBytes -= will.bytes
     this.#wills.delete(session)
+    will.onTaken()
     return will
+  }
+
+  /** Drops the will that waits in a session, because the credential of its sender has ended. */
+  dropWill(session: Session): void {
+    this.#takeWill(session)
   }
 
   /** Publishes all wills that wait: the process ends, and its sessions with it. */

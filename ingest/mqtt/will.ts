@@ -3,7 +3,8 @@ import type { Scheduler } from '../../fair/scheduler.ts'
 import type { Log } from '../../stream/log.ts'
 import type { TrackerConnection } from '../connections/connection.ts'
 import type { Intake } from '../connections/intake.ts'
-import { isKey, type Publisher } from '../identity/authenticate.ts'
+import { isKey, maySend, type Publisher } from '../identity/authenticate.ts'
+import type { Watched, Watcher } from '../identity/watcher.ts'
 import type { IngestMetrics } from '../metrics.ts'
 import type { Traces } from '../traces.ts'
 import type { ForDevices } from './for-devices.ts'
@@ -35,9 +36,18 @@ export function publishWill(
   { session, socket }: { session: Session | null; socket: ClientSocket },
   will: Will,
 ): void {
+  const { sessions, watcher } = services
   const publish = () => takeWill(services, sender, will)
-  if (!session || will.delayMs === 0) publish()
-  else services.sessions.delayWill(session, socket, { publish, bytes: will.payload.length }, will.delayMs)
+  if (!session || will.delayMs === 0) {
+    publish()
+    return
+  }
+  // It goes with the credential, as the connection would have.
+  const waiting: Watched = { follow: maySend, end: () => sessions.dropWill(session) }
+  watcher.watch(waiting, sender.publisher)
+  watcher.recheck(waiting)
+  const onTaken = () => watcher.forget(waiting)
+  sessions.delayWill(session, socket, { publish, onTaken, bytes: will.payload.length }, will.delayMs)
 }
 
 interface PublishServices {
@@ -49,6 +59,7 @@ interface PublishServices {
 }
 
 interface WillServices extends PublishServices {
+  watcher: Pick<Watcher, 'watch' | 'recheck' | 'forget'>
   intake: Intake
   forDevices: ForDevices
   onError: (error: unknown, doing: string) => void
