@@ -79,26 +79,19 @@ export async function listOwners(db: Queryable, subjects: readonly number[]): Pr
 export interface Fence {
   id: string
   shape: FenceShape
-  dwellSeconds: number
-  marginMeters: number
-  /** Milliseconds since 1970; the time of its present shape, dwell and margin. */
+  /** Milliseconds since 1970. */
   shapedAt: number
 }
 
 export function listFences(db: Queryable, organizationId: string): Promise<Fence[]> {
   return db.query(
-    `SELECT id, shape, dwell_seconds AS "dwellSeconds", margin_meters AS "marginMeters",
-       (extract(epoch FROM shaped_at) * 1000)::float8 AS "shapedAt" FROM geofences
+    `SELECT id, shape, (extract(epoch FROM shaped_at) * 1000)::float8 AS "shapedAt" FROM geofences
      WHERE organization_id = $1 AND deleted_at IS NULL ORDER BY id`,
     [organizationId],
   )
 }
 
-/** Stays that have lasted, or ended, since they were judged. */
-const DUE_WAITS =
-  'geofence_waits w JOIN newest_fixes n ON n.subject_key = w.subject_key AND n.recorded_at >= w.due_at'
-
-/** Organizations with spans or stays to judge. This cheap query runs again and again; it walks along the key of the spans. */
+/** Organizations with spans to judge. This cheap query runs again and again; it walks along the key. */
 export async function listUnjudged(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ organizationId: string }>(
     `WITH RECURSIVE waiting AS (
@@ -107,8 +100,7 @@ export async function listUnjudged(db: Queryable): Promise<string[]> {
        SELECT (SELECT g.organization_id FROM geofence_spans g WHERE g.organization_id > w.organization_id
                ORDER BY g.organization_id LIMIT 1)
        FROM waiting w WHERE w.organization_id IS NOT NULL
-     ) SELECT organization_id AS "organizationId" FROM waiting WHERE organization_id IS NOT NULL
-     UNION SELECT w.organization_id FROM ${DUE_WAITS}`,
+     ) SELECT organization_id AS "organizationId" FROM waiting WHERE organization_id IS NOT NULL`,
   )
   return rows.map(({ organizationId }) => organizationId)
 }
@@ -133,25 +125,17 @@ export interface Span {
   to: number
 }
 
-/**
- * Takes the longest waiting spans of an organization, and the times for which its stays have waited, ordered by subject
- * and time.
- */
+/** Takes the longest waiting spans of an organization, ordered by subject and time. */
 export async function takeSpans(tx: Queryable, organizationId: string, limit: number): Promise<Span[]> {
   return tx.query(
     `WITH taken AS (
        DELETE FROM geofence_spans WHERE organization_id = $1 AND id IN (
          SELECT id FROM geofence_spans WHERE organization_id = $1 ORDER BY id LIMIT $2)
        RETURNING subject_key, changed_from, changed_to
-     ), due AS (
-       DELETE FROM geofence_waits WHERE subject_key IN (
-         SELECT w.subject_key FROM ${DUE_WAITS} WHERE w.organization_id = $1 LIMIT $2)
-       RETURNING subject_key, due_at
      )
      SELECT t.subject_key AS subject, s.id AS "subjectId", (extract(epoch FROM t.changed_from) * 1000)::float8 AS "from",
        (extract(epoch FROM t.changed_to) * 1000)::float8 AS "to"
-     FROM (TABLE taken UNION ALL SELECT subject_key, due_at, due_at FROM due) t
-     JOIN subjects s ON s.key = t.subject_key ORDER BY t.subject_key, t.changed_from`,
+     FROM taken t JOIN subjects s ON s.key = t.subject_key ORDER BY t.subject_key, t.changed_from`,
     [organizationId, limit],
   )
 }
@@ -176,81 +160,36 @@ export async function returnSpans(
   )
 }
 
-/** Subjects whose stay is judged again once they have a fix of that time, in milliseconds since 1970, or later. */
-export async function insertWaits(
-  tx: Queryable,
-  organizationId: string,
-  waits: readonly { subject: number; dueAt: number }[],
-): Promise<void> {
-  if (waits.length === 0) return
-  await tx.query(
-    `INSERT INTO geofence_waits AS old (subject_key, organization_id, due_at)
-     SELECT subject_key, $1, to_timestamp(min(due_ms) / 1000) FROM unnest($2::int4[], $3::float8[]) AS w(subject_key, due_ms)
-     GROUP BY subject_key
-     ON CONFLICT (subject_key) DO UPDATE SET due_at = least(old.due_at, excluded.due_at)`,
-    [organizationId, waits.map(({ subject }) => subject), waits.map(({ dueAt }) => dueAt)],
-  )
-}
-
-/** A fix with the data for judging crossings; times in milliseconds since 1970, accuracy in metres. */
+/** A fix with the data for judging crossings; times in milliseconds since 1970. */
 export interface JudgedFix {
+  /** The index of its span in the request. */
+  span: number
   at: number
   receivedAt: number
   lat: number
   lng: number
-  accuracy: number | null
 }
 
-const FIX = `(extract(epoch FROM p.recorded_at) * 1000)::float8 AS at,
-  (extract(epoch FROM p.received_at) * 1000)::float8 AS "receivedAt",
-  ST_Y(p.position) AS lat, ST_X(p.position) AS lng, p.accuracy::float8 AS accuracy`
-
 /**
- * The fixes of spans, without anomalies, in order of time, with the last ones before and the first ones after each span;
- * at most `within` in a span, and `around` on each side of it. `span` is the index of the span in the request.
+ * The fixes of spans, without anomalies, in order of time, with the last one before and the first one after each span;
+ * at most `limit` within a span.
  */
-export function readFixes(
-  tx: Queryable,
-  spans: readonly Span[],
-  { within, around }: { within: number; around: number },
-): Promise<(JudgedFix & { span: number })[]> {
+export function readFixes(tx: Queryable, spans: readonly Span[], limit: number): Promise<JudgedFix[]> {
   const fixes = (condition: string, order: 'ASC' | 'DESC', many: string) => `(
-    SELECT p.recorded_at, p.received_at, p.position, p.accuracy FROM points p
+    SELECT p.recorded_at, p.received_at, p.position FROM points p
     WHERE p.subject_key = g.subject_key AND p.anomaly IS NULL AND p.recorded_at ${condition}
     ORDER BY p.recorded_at ${order} LIMIT ${many})`
   return tx.query(
-    `SELECT (g.nth - 1)::int4 AS span, ${FIX}
+    `SELECT (g.nth - 1)::int4 AS span, (extract(epoch FROM p.recorded_at) * 1000)::float8 AS at,
+       (extract(epoch FROM p.received_at) * 1000)::float8 AS "receivedAt", ST_Y(p.position) AS lat, ST_X(p.position) AS lng
      FROM unnest($1::int4[], $2::float8[], $3::float8[]) WITH ORDINALITY AS u(subject_key, from_ms, to_ms, nth)
      CROSS JOIN LATERAL (SELECT u.subject_key, u.nth, to_timestamp(u.from_ms / 1000) AS since,
        to_timestamp(u.to_ms / 1000) AS until) g
      CROSS JOIN LATERAL (
-       ${fixes('< g.since', 'DESC', '$5::int4')}
+       ${fixes('< g.since', 'DESC', '1')}
        UNION ALL ${fixes('BETWEEN g.since AND g.until', 'ASC', '$4::int4')}
-       UNION ALL ${fixes('> g.until', 'ASC', '$5::int4')}
+       UNION ALL ${fixes('> g.until', 'ASC', '1')}
      ) p ORDER BY g.nth, p.recorded_at`,
-    [
-      spans.map(({ subject }) => subject),
-      spans.map(({ from }) => from),
-      spans.map(({ to }) => to),
-      within,
-      around,
-    ],
+    [spans.map(({ subject }) => subject), spans.map(({ from }) => from), spans.map(({ to }) => to), limit],
   )
-}
-
-/** The last fixes of a subject before a time, or the first ones after it, without anomalies, in order of time. */
-export async function readMoreFixes(
-  tx: Queryable,
-  subject: number,
-  side: 'before' | 'after',
-  at: number,
-  limit: number,
-): Promise<JudgedFix[]> {
-  const [than, order] = side === 'before' ? ['<', 'DESC'] : ['>', 'ASC']
-  const fixes = await tx.query<JudgedFix>(
-    `SELECT ${FIX} FROM points p WHERE p.subject_key = $1 AND p.anomaly IS NULL
-       AND p.recorded_at ${than} to_timestamp($2::float8 / 1000) ORDER BY p.recorded_at ${order} LIMIT $3::int4`,
-    [subject, at, limit],
-  )
-  return side === 'before' ? fixes.reverse() : fixes
 }

@@ -10,7 +10,7 @@ const HIDDEN = ['vertices', 'shapedAt', 'deletedAt'] as const
 /** A geofence as the interface shows it. */
 export type Geofence = Shown<typeof geofences, (typeof HIDDEN)[number]>
 
-export type NewGeofence = Pick<Geofence, 'name' | 'hubId' | 'shape' | 'dwellSeconds' | 'marginMeters'>
+export type NewGeofence = Pick<Geofence, 'name' | 'hubId' | 'shape'>
 
 const COLUMNS = shownColumns(geofences, 'f', HIDDEN)
 
@@ -85,27 +85,25 @@ export async function beginFenceChange(
 export async function insertGeofence(
   tx: Queryable,
   organizationId: string,
-  geofence: Pick<NewGeofence, 'name' | 'hubId' | 'shape'> &
-    Partial<NewGeofence> & { isSample?: boolean; shapedAt?: Date },
+  geofence: NewGeofence & { isSample?: boolean; shapedAt?: Date },
 ): Promise<string> {
   const id = newId()
   await tx.orm.insert(geofences).values({ ...geofence, id, organizationId })
   return id
 }
 
-/** Requires `beginFenceChange`. A new rule, of which the shape is one, applies to points that are received from now on. */
+/** Requires `beginFenceChange`. A new shape applies to points that are received from now on. */
 export async function updateGeofence(
   tx: Queryable,
   id: string,
-  { name, hubId, shape, dwellSeconds, marginMeters }: NewGeofence,
-  isOther: boolean,
+  { name, hubId, shape }: NewGeofence,
+  isReshaped: boolean,
 ): Promise<void> {
   await tx.query(
-    `UPDATE geofences SET name = $2, hub_id = $3, shape = $4::jsonb, dwell_seconds = $6, margin_meters = $7,
-       updated_at = now(), shaped_at = CASE WHEN $5 THEN
-       greatest(date_trunc('milliseconds', clock_timestamp()), shaped_at + interval '1 millisecond') ELSE shaped_at END
+    `UPDATE geofences SET name = $2, hub_id = $3, shape = $4::jsonb, updated_at = now(), shaped_at = CASE WHEN $5
+       THEN greatest(date_trunc('milliseconds', clock_timestamp()), shaped_at + interval '1 millisecond') ELSE shaped_at END
      WHERE id = $1`,
-    [id, name, hubId, JSON.stringify(shape), isOther, dwellSeconds, marginMeters],
+    [id, name, hubId, JSON.stringify(shape), isReshaped],
   )
 }
 

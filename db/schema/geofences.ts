@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { boolean, doublePrecision, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
+import { boolean, integer, jsonb, pgTable, text, timestamp, uuid } from 'drizzle-orm/pg-core'
 
 /** A circle in metres, or a ring of vertices (degrees, longitude first) whose last vertex equals its first. */
 export type FenceShape =
@@ -18,8 +18,6 @@ export const geofences = pgTable('geofences', {
   shapedAt: timestamp('shaped_at', { withTimezone: true })
     .notNull()
     .default(sql`date_trunc('milliseconds', clock_timestamp())`),
-  dwellSeconds: integer('dwell_seconds').notNull().default(0),
-  marginMeters: doublePrecision('margin_meters').notNull().default(0),
   isSample: boolean('is_sample').notNull().default(false),
   createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),

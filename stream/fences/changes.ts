@@ -6,15 +6,15 @@ import {
   listOwners,
   type SpanColumns,
 } from '../../db/queries/geofence-spans.ts'
-import { createFenceMap, type FenceMap, type LocatedFix } from './fence-map.ts'
+import type { Place } from '../geometry.ts'
+import { createFenceMap, type FenceMap } from './fence-map.ts'
 
 /**
  * Decides which times of which subjects are judged again after points are stored, so that almost none are: among points
- * in order, only those that lie in other zones of geofences than the point before: on the other side, or on the other side
- * of the margin, or more or less surely. Uncertain times are judged again too. Judging reads the history
- * (src/resources/geofence-events/), so nothing here decides about a crossing; it also notices that a stay has lasted.
+ * in order, only those that lie in other geofences than the point before. Uncertain times are judged again too. Judging
+ * reads the history (src/resources/geofence-events/), so nothing here decides about a crossing.
  *
- * For each subject it remembers the zones of its newest fix, with the log offset of the record that set it. The
+ * For each subject it remembers the geofences around its newest fix, with the log offset of the record that set it. The
  * statement that stores points in order compares that offset with the table (`copy-points.ts`). Changed geofences are
  * looked up once a second, and again where the points are stored (`insertSpans`), so a change by another process counts
  * from the moment it is committed.
@@ -30,18 +30,16 @@ interface Organization {
   fences: FenceMap | undefined
 }
 
-/** The zones of a subject's newest fix. */
-interface Seen {
+/** The geofences around the newest fix of a subject, which the record at `logOffset` set. */
+interface Position {
   fences: FenceMap
-  zones: readonly number[]
+  inside: readonly number[]
+  logOffset: number
 }
-
-/** The record at `logOffset` set that fix. */
-type Position = Seen & { logOffset: number }
 
 /** Times of subjects, sorted by subject and time. */
 type Times = readonly { subject: number; recordedAt: number }[]
-type Fixes = readonly (Times[number] & LocatedFix)[]
+type Fixes = readonly (Times[number] & Place)[]
 
 export interface FenceChanges {
   /**
@@ -55,16 +53,14 @@ export interface FenceChanges {
   inOrder(points: Fixes, before: (subject: number) => number | null): FenceSpans
   /** The spans to judge for changes at any of these times. */
   at(times: Times): FenceSpans
-  /** Remembers the last fix of a subject that `inOrder` was called with, once it is stored. */
-  set(subject: number, logOffset: number): void
+  /** Remembers the newest fix of a subject, once it is stored. */
+  set(subject: number, place: Place, logOffset: number): void
 }
 
 export function createFenceChanges(db: Queryable): FenceChanges {
   const organizations = new Map<string, Organization>()
   const owners = new Map<number, Organization>()
   const positions = new Map<number, Position>()
-  /** Of points that are being stored. */
-  const seen = new Map<number, Seen>()
   let knownVersion = 0
   let lookedAt = Number.NEGATIVE_INFINITY
   let looking: Promise<void> | undefined
@@ -105,7 +101,8 @@ export function createFenceChanges(db: Queryable): FenceChanges {
     while (!organization.fences) {
       const { version } = organization
       const fences = await listFences(db, organization.id)
-      if (version === organization.version) organization.fences = createFenceMap(fences)
+      if (version === organization.version)
+        organization.fences = createFenceMap(fences.map(({ shape }) => shape))
     }
   }
 
@@ -140,39 +137,22 @@ export function createFenceChanges(db: Queryable): FenceChanges {
         const { subject } = run[0] as Fixes[number]
         const position = positions.get(subject)
         const isKnown = position?.fences === fences && position.logOffset === before(subject)
-        const last = followRun(run, fences, isKnown ? position.zones : undefined, at =>
-          add(crossing, run, at, at),
-        )
-        seen.set(subject, { fences, zones: last })
+        let last = isKnown ? position.inside : undefined
+        run.forEach(({ lat, lng }, index) => {
+          const inside = fences.locate(lat, lng)
+          if (!last || !areSame(last, inside)) add(crossing, run, index, index)
+          last = inside
+        })
       }),
 
     at: times => toSpans(times, addGroups),
 
-    set(subject, logOffset) {
-      const position = seen.get(subject)
-      seen.delete(subject)
-      if (position) positions.set(subject, { ...position, logOffset })
+    set(subject, { lat, lng }, logOffset) {
+      const fences = owners.get(subject)?.fences
+      if (fences) positions.set(subject, { fences, inside: fences.locate(lat, lng), logOffset })
       else positions.delete(subject)
     },
   }
-}
-
-/** Returns the zones of the last fix of a run, and calls `onChange` with each fix whose zones are not those before it. */
-function followRun(
-  run: Fixes,
-  fences: FenceMap,
-  before: readonly number[] | undefined,
-  onChange: (index: number) => void,
-): readonly number[] {
-  let last = before
-  run.forEach(({ lat, lng, accuracy }, index) => {
-    // As it is stored, so that judging finds the same zones.
-    const stored = accuracy === null ? null : Math.fround(accuracy)
-    const zones = fences.zonesOf({ lat, lng, accuracy: stored }, last)
-    if (!last || !areSame(last, zones)) onChange(index)
-    last = zones
-  })
-  return last ?? []
 }
 
 const noSpans = (): SpanColumns => ({ subject: [], from: [], to: [] })

@@ -10,8 +10,6 @@ export interface PreparedShape {
   /** In degrees; the east may be beyond 180. The shape contains no place outside the box. */
   box: Box
   contains(place: Place): boolean
-  /** The distance to the border in metres, from either side; exact near the border. */
-  borderM(place: Place): number
 }
 
 export interface Box {
@@ -22,16 +20,11 @@ export interface Box {
 }
 
 const DEGREES = 180 / Math.PI
-const METRES_PER_DEGREE = EARTH_RADIUS_M / DEGREES
 
 export function prepareShape(shape: FenceShape): PreparedShape {
   if (shape.type === 'polygon') return preparePolygon(shape.coordinates)
   const { center, radius } = shape
-  return {
-    box: boxOfCircle(center, radius),
-    contains: place => distanceM(center, place) <= radius,
-    borderM: place => Math.abs(distanceM(center, place) - radius),
-  }
+  return { box: boxOfCircle(center, radius), contains: place => distanceM(center, place) <= radius }
 }
 
 function boxOfCircle(center: Place, radius: number): Box {
@@ -69,23 +62,6 @@ function preparePolygon(coordinates: readonly (readonly [number, number])[]): Pr
       }
       return inside
     },
-    borderM({ lat, lng }) {
-      const x = lng + 360 * Math.round(((box.west + box.east) / 2 - lng) / 360)
-      const perLng = Math.cos(lat / DEGREES)
-      let nearest = Number.POSITIVE_INFINITY
-      for (let at = 1; at < lats.length; at++) {
-        const fromX = ((lngs[at - 1] as number) - x) * perLng
-        const fromY = (lats[at - 1] as number) - lat
-        const wayX = ((lngs[at] as number) - (lngs[at - 1] as number)) * perLng
-        const wayY = (lats[at] as number) - (lats[at - 1] as number)
-        const length = wayX * wayX + wayY * wayY
-        const along = length === 0 ? 0 : Math.min(1, Math.max(0, -(fromX * wayX + fromY * wayY) / length))
-        const restX = fromX + along * wayX
-        const restY = fromY + along * wayY
-        nearest = Math.min(nearest, restX * restX + restY * restY)
-      }
-      return Math.sqrt(nearest) * METRES_PER_DEGREE
-    },
   }
 }
 
@@ -108,22 +84,3 @@ function fromWest(west: number, east: number): { west: number; east: number } {
 
 export const isInBox = ({ west, south, east, north }: Box, lat: number, lng: number): boolean =>
   lat >= south && lat <= north && ((lng >= west && lng <= east) || lng + 360 <= east)
-
-/** A box that contains every place within so many metres of another box. */
-export function widenBox(box: Box, metres: number): Box {
-  if (metres === 0) return box
-  const high = (metres / METRES_PER_DEGREE) * (1 + 1e-9)
-  const [south, north] = [box.south - high, box.north + high]
-  const cosine = Math.cos(Math.max(Math.abs(south), Math.abs(north)) / DEGREES)
-  if (south <= -90 || north >= 90 || high >= 180 * cosine) return { south, north, west: -180, east: 180 }
-  return { south, north, ...fromWest(box.west - high / cosine, box.east + high / cosine) }
-}
-
-/** Whether a place is more than so many metres away from a box. May be false for some that are. */
-export function isBeyond({ west, south, east, north }: Box, { lat, lng }: Place, metres: number): boolean {
-  if (Math.max(south - lat, lat - north) * METRES_PER_DEGREE > metres) return true
-  if ((lng >= west && lng <= east) || lng + 360 <= east) return false
-  const aside = Math.min(Math.abs(turn(lng - west)), Math.abs(turn(lng - turn(east))), 90)
-  // The way to a meridian is at least so long.
-  return Math.cos(lat / DEGREES) * Math.sin(aside / DEGREES) * EARTH_RADIUS_M > metres
-}

@@ -30,7 +30,7 @@ export async function copyInOrder(
   for (const [nth, index] of newest.index.entries()) {
     const { subject, recordedAt, lat, lng } = entries[index] as Point
     const logOffset = newest.logOffset[nth] as number
-    fences.set(subject, logOffset)
+    fences.set(subject, { lat, lng }, logOffset)
     tails.set(subject, { recordedAt, lat, lng, fast: fast[index] as boolean, isNewest: true, logOffset })
   }
   return true

@@ -141,30 +141,6 @@ describe('Geofence events', () => {
     screen.cut()
   })
 
-  it('of a geofence with a dwell and a margin are told once both hold, corrected by late points, and by its rules of the time', async () => {
-    const geofenceId = await addFence({ dwellSeconds: 120, marginMeters: 30 })
-    const device = await createDevice(owner)
-    const query = `geofenceId=${geofenceId}&sort=at`
-    // 130 m from the middle, whose border is at 150 m.
-    const edge = { lat: 52.52 + 130 / 111_195, lng: 13.405 }
-    const stray = { ...OUTSIDE, accuracy: 2_000 }
-    await send(device, [0, OUTSIDE], [1, edge], [2, OUTSIDE], [3, INSIDE], [4, stray], [5, edge])
-    await untilTold(query, [['entered', at(3)]])
-    // Somebody who was outside meanwhile has not stayed, and has stayed once a later point shows it.
-    await send(device, [4.5, OUTSIDE])
-    await untilTold(query, [['entered', at(3), 'retracted']])
-    await send(device, [6, INSIDE])
-    await send(device, [7, INSIDE])
-    await untilTold(query, [['entered', at(3), 'retracted'], ['entered', at(5)]]) // biome-ignore format: one list
-    await send(device, [8, OUTSIDE])
-    expect((await owner.patch(`/geofence/${geofenceId}`, { dwellSeconds: 60 })).status).toBe(200)
-    await send(device, [9, OUTSIDE])
-    // What the rules before have told stays, whatever comes late.
-    await send(device, [6.5, OUTSIDE])
-    const told = [['entered', at(3), 'retracted'], ['entered', at(5)], ['left', at(8)]] // biome-ignore format: one list
-    await untilTold(query, told)
-  })
-
   it('are seen, in lists and live, by who may see both the geofence and the subject', async () => {
     const other = await addHub(owner, 'Other')
     const open = await addFence({ hubId })

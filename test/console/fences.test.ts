@@ -273,34 +273,6 @@ describe('The geofences of the console', () => {
     expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA')
   })
 
-  it('when a crossing is told is optional, kept with the geofence, and an impossible value is named at its field', async () => {
-    const { page, form } = await openNew('Circle', /400 \(Bad Request\)/)
-    const fill = async (name: string | RegExp, value: string) =>
-      form.getByRole('textbox', { name }).fill(value)
-    await form.getByRole('button', { name: 'Center of the map' }).press('Enter')
-    await fill('Name', 'Quiet yard')
-    await fill(/^Tell after/, '3601')
-    await fill(/^Ignore up to/, '30,5')
-    await form.getByRole('button', { name: 'Save' }).click()
-    await form.locator('input[name="dwellSeconds"][aria-invalid="true"]').waitFor()
-    await fill(/^Tell after/, '120')
-    await form.getByRole('button', { name: 'Save' }).click()
-    await page
-      .getByRole('complementary', { name: 'Quiet yard' })
-      .getByRole('button', { name: 'Edit' })
-      .click()
-    const again = page.getByRole('complementary', { name: /Quiet yard/ })
-    const values = [/^Tell after/, /^Ignore up to/].map(name =>
-      again.getByRole('textbox', { name }).inputValue(),
-    )
-    expect(await Promise.all(values)).toEqual(['120', '30.5'])
-    await again.getByRole('textbox', { name: /^Tell after/ }).fill('')
-    await again.getByRole('button', { name: 'Save' }).click()
-    await again.getByRole('button', { name: 'Edit' }).waitFor()
-    const [saved] = (await owner.get('/geofences?search=Quiet')).body.data
-    expect(saved).toMatchObject({ dwellSeconds: 0, marginMeters: 30.5 })
-  })
-
   /** The number of values that differ between two pictures by more than rounding. */
   const differing = (page: Page, ...pictures: [string, string]) =>
     page.evaluate(async pictures => {

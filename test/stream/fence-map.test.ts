@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { FenceShape } from '../../db/schema/geofences.ts'
-import { createFenceMap, ZONE } from '../../stream/fences/fence-map.ts'
+import { createFenceMap } from '../../stream/fences/fence-map.ts'
 import { isInside } from '../support/fences.ts'
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true })
@@ -64,8 +64,6 @@ const isClear = (shape: FenceShape, { lat, lng }: { lat: number; lng: number }) 
           isInside(shape, { lat: lat + north, lng: lng + east }) === isInside(shape, { lat, lng }),
       )
 
-const toFences = (shapes: readonly FenceShape[]) => shapes.map(shape => ({ shape, marginMeters: 0 }))
-
 describe('A map of geofences', () => {
   it('finds those that contain a place, as looking at each of them does', () => {
     let looked = 0
@@ -75,7 +73,7 @@ describe('A map of geofences', () => {
         fc.array(place, { maxLength: 10 }),
         fc.array(fc.tuple(number(0, 0.999), number(0.001, 1.5)), { maxLength: 5 }),
         (shapes, anywhere, near) => {
-          const map = createFenceMap(toFences(shapes))
+          const map = createFenceMap(shapes)
           const places = [...anywhere, ...shapes.flatMap(shape => near.map(one => around(shape, one)))]
           for (const { lat, lng } of places) {
             if (!shapes.every(shape => isClear(shape, { lat, lng }))) continue
@@ -95,13 +93,11 @@ describe('A map of geofences', () => {
       type: 'polygon',
       coordinates: [[179, -17], [-179, -17], [-179, -16], [179, -16], [179, -17]], // biome-ignore format: one ring
     }
-    const map = createFenceMap(
-      toFences([
-        fiji,
-        { type: 'circle', center: { lat: 0, lng: 180 }, radius: 1000 },
-        { type: 'circle', center: { lat: 90, lng: 0 }, radius: 10_000 },
-      ]),
-    )
+    const map = createFenceMap([
+      fiji,
+      { type: 'circle', center: { lat: 0, lng: 180 }, radius: 1000 },
+      { type: 'circle', center: { lat: 90, lng: 0 }, radius: 10_000 },
+    ])
     const last = 180 - 2 ** -45
     for (const lng of [179.5, last, 180, -180, -179.5]) expect(map.locate(-16.5, lng)).toEqual([0])
     for (const lng of [178.9, -178.9, 0]) expect(map.locate(-16.5, lng)).toEqual([])
@@ -113,40 +109,11 @@ describe('A map of geofences', () => {
   it('counts the first 50 where more lie over each other', () => {
     const map = createFenceMap(
       Array.from({ length: 60 }, (_, n) => ({
-        shape: { type: 'circle', center: { lat: 1, lng: 2 }, radius: 1_000 - n },
-        marginMeters: 0,
+        type: 'circle',
+        center: { lat: 1, lng: 2 },
+        radius: 1_000 - n,
       })),
     )
     expect(map.locate(1, 2)).toEqual(Array.from({ length: 50 }, (_, n) => n))
-  })
-
-  it('knows the zones of a fix as looking at each border does, whatever it knows of the fix before', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.record({ shape: fc.oneof(circle, polygon), marginMeters: fc.constantFrom(0, 30, 500) }), {
-          minLength: 1,
-          maxLength: 20,
-        }),
-        fc.array(fc.tuple(number(0, 0.999), number(0.5, 1.5)), { minLength: 1, maxLength: 5 }),
-        fc.oneof(fc.constant(null), number(0.1, 5_000)),
-        (fences, near, accuracy) => {
-          const map = createFenceMap(fences)
-          let before: readonly number[] | undefined
-          for (const { lat, lng } of fences.flatMap(({ shape }) => near.map(one => around(shape, one)))) {
-            const fix = { lat, lng, accuracy }
-            const inside = map.locate(lat, lng)
-            const zones = fences.map((_, index) => map.zoneOf(index, fix, inside.includes(index)))
-            const all = map.zonesOf(fix, undefined)
-            expect(all).toHaveLength(zones.filter(zone => zone !== ZONE.farOutside).length)
-            // A geofence that only the accuracy reaches matters if the fix before lay elsewhere than far outside of it.
-            const known = map.zonesOf(fix, before)
-            expect(all).toEqual(expect.arrayContaining([...known]))
-            for (const index of inside) expect(known.some(zone => Math.floor(zone / 8) === index)).toBe(true)
-            before = all
-          }
-        },
-      ),
-      { numRuns: 100 },
-    )
   })
 })

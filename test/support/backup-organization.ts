@@ -104,10 +104,6 @@ export async function fillWork(db: Database, organizationId: string): Promise<st
      SELECT organization_id, now() - interval '1 hour', now(), key FROM subjects WHERE organization_id = $1 LIMIT 1`,
   )
   await write(
-    `INSERT INTO geofence_waits (organization_id, subject_key, due_at)
-     SELECT organization_id, key, now() + interval '1 hour' FROM subjects WHERE organization_id = $1 LIMIT 1`,
-  )
-  await write(
     `INSERT INTO jobs (id, organization_id, kind, unique_key, run_at) VALUES ($2::uuid, $1, 'export', $3, 'infinity')`,
     newId(),
     newId(),

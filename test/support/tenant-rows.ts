@@ -72,8 +72,8 @@ export async function digestRows(db: Database, organizationId: string): Promise<
   const subjects = 'SELECT key FROM subjects WHERE organization_id = $1'
   const sources = [
     ...(await listTables(db)).flatMap(({ name }) => {
-      // Deleted when they are judged, a moment later.
-      if (name === 'geofence_spans' || name === 'geofence_waits') return []
+      // Deleted when it is judged, a moment later.
+      if (name === 'geofence_spans') return []
       // The time when a user or device was last heard from is written with a delay.
       const still = `SELECT to_jsonb(r) - 'last_active_at' - 'last_seen_at' AS t`
       return [[name, `(${still} FROM ${name} r WHERE organization_id = $1) rows`]] as const

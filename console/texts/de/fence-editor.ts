@@ -17,10 +17,6 @@ export const fenceEditorTexts: FenceEditorTexts = {
   middleOfMap: 'Kartenmitte',
   crosses: (one, other) =>
     `Das Polygon überschneidet sich: Die Kanten ab Ecke ${one} und Ecke ${other} treffen sich.`,
-  dwell: 'Melden nach (s)',
-  dwellHint: 'Gemeldet wird, wenn jemand so lange auf der neuen Seite geblieben ist, bis zu 3.600 Sekunden.',
-  margin: 'Ignorieren bis (m)',
-  marginHint: 'Und wenn er so weit vom Rand weg war, bis zu 500 m. Beides ignoriert verirrte Positionen.',
   drawArea: 'Die Ecken des Gebiets anklicken; zum Abschließen die erste erneut anklicken oder Enter drücken.',
   drawByKeys: 'Ohne Maus: Karte mit Pfeiltasten, + und − bewegen.',
   takeView: 'Aktuellen Ausschnitt auswählen',

@@ -16,11 +16,6 @@ export const fenceEditorTexts = {
   middleOfMap: 'Center of the map',
   crosses: (one: number, other: number) =>
     `It crosses itself: the edges from corner ${one} and corner ${other} meet.`,
-  dwell: 'Tell after (s)',
-  dwellHint:
-    'A crossing is reported once somebody has stayed this long on the new side, up to 3,600 seconds.',
-  margin: 'Ignore up to (m)',
-  marginHint: 'And once they were this far from the border, up to 500 m. Both ignore stray positions.',
   drawArea: 'Click the corners of the area; click the first again or press Enter to finish.',
   drawByKeys: 'Without a mouse: arrow keys, + and − move the map.',
   takeView: 'Select the current view',

@@ -8,27 +8,22 @@ import {
 } from '../../../db/queries/geofence-events.ts'
 import {
   holdFences,
-  insertWaits,
   type JudgedFix,
   listFences,
   listUnjudged,
   readFixes,
-  readMoreFixes,
   returnSpans,
-  type Span,
   takeSpans,
 } from '../../../db/queries/geofence-spans.ts'
 import { insertEvents } from '../../../db/queries/webhook-events.ts'
 import { CROSSINGS } from '../../../db/schema/geofence-events.ts'
 import { createFenceMap } from '../../../stream/fences/fence-map.ts'
-import { compare, type Fences, type Judged, mergeSpans, spanToCompare } from './judge.ts'
-import { judgeStretch, toStretch } from './stretch.ts'
+import { compare, type Fences, judgeSpan, mergeSpans } from './judge.ts'
 
 /**
  * Detects crossings of geofences. Each storer of points notes, in the same transaction, the time spans in which
- * something may have changed (stream/fences/changes.ts). This job reads the history around these spans, as far back as it
- * takes to know where the subject was and as far on as the span makes a difference, and compares its crossings with the
- * stored events. One transaction writes the difference (new crossings, retracted ones, and restored
+ * something may have changed (stream/fences/changes.ts). This job reads the history of these spans and compares its
+ * crossings with the stored events. One transaction writes the difference (new crossings, retracted ones, and restored
  * ones) with the events for webhooks, and deletes the spans. So the events depend only on the stored points, not on
  * their order or repetition, nor on which process dies when.
  *
@@ -47,8 +42,6 @@ const SPANS = 500
 /** They take 20 ms to read. */
 const FIXES = 5_000
 const MIN_FIXES = 10
-/** On each side of a span, where geofences have a dwell or a margin. Many stays are decided by them. */
-const AROUND = 16
 const CROSSINGS_AT_ONCE = 500
 /** The geofence maps of recently judged organizations, at most 2 MB each. */
 const KEPT = 50
@@ -121,48 +114,38 @@ export function createSteps(db: Database): (organizationId: string) => Promise<b
       const spans = mergeSpans(await takeSpans(tx, organizationId, SPANS))
       if (spans.length === 0) return false
       const fences = await fencesOf(tx, organizationId, version)
-      const { judged, waiting } = await judgeSpans(tx, spans, fences)
-      const left = judged.flatMap(one => one.left ?? [])
-      await returnSpans(tx, organizationId, [...waiting, ...left])
-      const waits = judged.flatMap(({ judged: { subject }, dueAt }) =>
-        dueAt === null ? [] : { subject, dueAt },
+      const limit = Math.max(MIN_FIXES, Math.floor(FIXES / spans.length))
+      const fixes: JudgedFix[][] = spans.map(() => [])
+      for (const fix of await readFixes(tx, spans, limit)) fixes[fix.span]?.push(fix)
+      const judged: ReturnType<typeof judgeSpan>[] = []
+      const waiting = spans.slice()
+      let crossings = 0
+      for (const [index, span] of spans.entries()) {
+        if (crossings >= CROSSINGS_AT_ONCE) break
+        const limits = { limit, maxCrossings: CROSSINGS_AT_ONCE - crossings }
+        const found = judgeSpan(span, fixes[index] ?? [], fences, limits)
+        crossings += found.crossings.length
+        judged.push(found)
+        waiting.shift()
+      }
+      await returnSpans(tx, organizationId, [...waiting, ...judged.flatMap(({ left }) => left ?? [])])
+      const known = await listKnownCrossings(
+        tx,
+        judged.map(({ judged }) => judged),
       )
-      await insertWaits(tx, organizationId, waits)
-      const known = await listKnownCrossings(tx, judged.map(spanToCompare))
-      const changes = compare(judged, known, fences)
-      await announce(tx, organizationId, await writeCrossings(tx, organizationId, changes))
+      const holding = judged.flatMap(({ crossings }) => crossings)
+      await announce(
+        tx,
+        organizationId,
+        await writeCrossings(tx, organizationId, compare(holding, known, fences)),
+      )
       return true
     })
 }
 
-/** Judges the first spans, as many as fit into a step. */
-async function judgeSpans(
-  tx: Queryable,
-  spans: readonly Span[],
-  fences: Fences,
-): Promise<{ judged: Judged[]; waiting: Span[] }> {
-  const within = Math.max(MIN_FIXES, Math.floor(FIXES / spans.length))
-  const isPlain = fences.list.every(({ dwellSeconds, marginMeters }) => dwellSeconds + marginMeters === 0)
-  const around = isPlain ? 1 : AROUND
-  const fixes: JudgedFix[][] = spans.map(() => [])
-  for (const { span, ...fix } of await readFixes(tx, spans, { within, around })) fixes[span]?.push(fix)
-  const judged: Judged[] = []
-  let [crossings, more] = [0, 0]
-  for (const [index, span] of spans.entries()) {
-    if (crossings >= CROSSINGS_AT_ONCE || more >= FIXES) break
-    const stretch = toStretch(span, fixes[index] ?? [], { within, around })
-    const read: Parameters<typeof judgeStretch>[0] = (...where) => readMoreFixes(tx, span.subject, ...where)
-    const one = await judgeStretch(read, span, stretch, fences, CROSSINGS_AT_ONCE - crossings)
-    crossings += one.judged.crossings.length
-    more += one.more
-    judged.push(one.judged)
-  }
-  return { judged, waiting: spans.slice(judged.length) }
-}
-
 async function loadFences(tx: Queryable, organizationId: string): Promise<Fences> {
   const list = await listFences(tx, organizationId)
-  return { list, map: createFenceMap(list) }
+  return { list, map: createFenceMap(list.map(({ shape }) => shape)) }
 }
 
 /** On commit, webhooks and live clients receive these events in their present state. */

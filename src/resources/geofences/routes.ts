@@ -57,7 +57,8 @@ export function geofenceRoutes(app: App, { db }: Services): void {
     if (after.hubId !== before.hubId) await checkHub(tx, caller, after.hubId)
     const more = countVertices(after) - countVertices(before)
     if (more > 0) checkRoom({ ...had, vertices: had.vertices + more })
-    await updateGeofence(tx, id, after, rulesOf(after) !== rulesOf(before))
+    const isReshaped = JSON.stringify(after.shape) !== JSON.stringify(before.shape)
+    await updateGeofence(tx, id, after, isReshaped)
     return { before, after: found('geofence', await findGeofence(tx, id, null)) }
   }
 
@@ -70,7 +71,7 @@ export function geofenceRoutes(app: App, { db }: Services): void {
   app.patch('/geofence/:id', operations.updateGeofence, async request => {
     const { body, params } = request
     const geofence = await audited(db, request, (tx, caller) =>
-      change(tx, caller, params.id, before => ({ ...before, ...body })),
+      change(tx, caller, params.id, ({ name, hubId, shape }) => ({ name, hubId, shape, ...body })),
     )
     return ok(geofence, 'Geofence changed')
   })
@@ -90,10 +91,6 @@ export function geofenceRoutes(app: App, { db }: Services): void {
 function checkHub(tx: Queryable, { hubIds }: Caller, hubId: string | null): Promise<void> {
   return checkReferences({ what: 'hub', ids: { hubId }, find: ids => listKnownHubs(tx, ids, hubIds) })
 }
-
-/** By what its crossings are judged. */
-const rulesOf = ({ shape, dwellSeconds, marginMeters }: NewGeofence) =>
-  JSON.stringify([shape, dwellSeconds, marginMeters])
 
 /** As the table counts them, so that the sum stays right. */
 const countVertices = ({ shape }: NewGeofence) => (shape.type === 'polygon' ? shape.coordinates.length : 1)

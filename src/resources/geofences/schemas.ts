@@ -21,9 +21,6 @@ const MAX_VERTICES = 500
 /** Limits for all geofences of an organization: 2 MB in memory, 4 MB to read. */
 export const MAX_GEOFENCES = 2_000
 export const MAX_VERTICES_IN_ALL = 100_000
-/** A judge reads the fixes of so long a time again. */
-const MAX_DWELL_SECONDS = 3_600
-const MAX_MARGIN_METERS = 500
 
 const degrees = (max: number, example: number) =>
   z
@@ -78,29 +75,10 @@ const fields = {
   shape: z
     .discriminatedUnion('type', [circle, polygon])
     .meta({ examples: [{ type: 'circle', center: { lat: 52.52, lng: 13.405 }, radius: 150 }] }),
-  dwellSeconds: z
-    .int()
-    .min(0)
-    .max(MAX_DWELL_SECONDS)
-    .describe(
-      'A crossing is told once fixes show that the subject has stayed on the new side for so many seconds',
-    )
-    .meta({ examples: [120] }),
-  marginMeters: z
-    .number()
-    .min(0)
-    .max(MAX_MARGIN_METERS)
-    .describe('And once it was, with one fix at least, so many metres away from the border')
-    .meta({ examples: [30] }),
 }
 
 /** Missing fields have their defaults, in a new geofence and in a replaced one. */
-const newGeofence = z.strictObject({
-  ...fields,
-  hubId: fields.hubId.default(null),
-  dwellSeconds: fields.dwellSeconds.default(0),
-  marginMeters: fields.marginMeters.default(0),
-})
+const newGeofence = z.strictObject({ ...fields, hubId: fields.hubId.default(null) })
 
 const geofence = z.object({
   _id: id,
@@ -110,8 +88,6 @@ const geofence = z.object({
     circle,
     z.object({ type: z.literal('polygon'), coordinates: z.array(vertex).meta({ examples: [example] }) }),
   ]),
-  dwellSeconds: fields.dwellSeconds,
-  marginMeters: fields.marginMeters,
   isSample,
   createdAt: z.date(),
   updatedAt: z.date(),

@@ -41,9 +41,6 @@ function toMetres(text: string): number {
   return toNumber(thousands.replaceAll(separator, '') + text.trim().slice(thousands.length))
 }
 
-/** An optional number of seconds or metres: nothing is 0. */
-export const readOptional = (text: string) => (text.trim() === '' ? 0 : toMetres(text))
-
 /**
  * The separator between two numbers is the sign that is not in a number: in `52,5; 13,4` the semicolon, in `52.5,13.4` the
  * comma.

@@ -14,7 +14,7 @@ import { fenceEditorTexts as en, type FenceEditorTexts } from '../../../texts/en
 import { useFormat, useOwnTexts, useTexts } from '../../../texts/texts.tsx'
 import { useRecordDraft } from '../../records/record-draft.ts'
 import { RecordFields, useLeaving } from '../../records/record-form.tsx'
-import { CORNERS, draftOf, readDraft, readOptional, type ShapeDraft, shapeOf } from './draft.ts'
+import { CORNERS, draftOf, readDraft, type ShapeDraft, shapeOf } from './draft.ts'
 import type { Fence } from './fence-queries.ts'
 import { HistoryButtons, useHistory } from './history.tsx'
 import { useNamedLine } from './named-line.ts'
@@ -38,8 +38,6 @@ const valuesOf = (fence: Fence | null) => ({
   name: fence?.name ?? '',
   hubId: fence?.hubId ?? '',
   shape: draftOf(fence?.shape ?? null),
-  dwellSeconds: String(fence?.dwellSeconds || ''),
-  marginMeters: String(fence?.marginMeters || ''),
 })
 
 /** A geofence as fields and on the map: a change of one changes the other. */
@@ -98,13 +96,7 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
       throw error
     })
   const store = async () => {
-    const body = {
-      name: values.name,
-      hubId: values.hubId || null,
-      shape: readDraft(shape, own.badCorner),
-      dwellSeconds: readOptional(values.dwellSeconds),
-      marginMeters: readOptional(values.marginMeters),
-    }
+    const body = { name: values.name, hubId: values.hubId || null, shape: readDraft(shape, own.badCorner) }
     // The server treats a geofence with a new shape as a new geofence. An unchanged shape is not sent.
     const request = fence
       ? api.PATCH('/api/v3/geofence/{id}', { ...path(fence._id), body: draft.changesOf(body) })
@@ -224,20 +216,6 @@ export default function FenceEditor({ fence, map, onDone }: Props) {
             <FieldErrorText />
           </TextField>
         )}
-        <Field
-          label={own.dwell}
-          {...field('dwellSeconds')}
-          inputMode="numeric"
-          placeholder="0"
-          hint={own.dwellHint}
-        />
-        <Field
-          label={own.margin}
-          {...field('marginMeters')}
-          inputMode="decimal"
-          placeholder="0"
-          hint={own.marginHint}
-        />
       </RecordFields>
     </aside>
   )
