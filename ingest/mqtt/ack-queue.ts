@@ -35,6 +35,7 @@ export class AckQueue {
   #unanswered = 0
   /** Packet identifiers of QoS 2 from their PUBLISH to their PUBREL, in version 5 alone. */
   #unreleased: Set<number> | null = null
+  #isResumed = false
 
   /** The number of unanswered messages. */
   get length(): number {
@@ -46,9 +47,10 @@ export class AckQueue {
     return this.#over
   }
 
-  /** Counts messages in flight from now on, as version 5 does. */
-  countInFlight(): void {
+  /** Counts messages in flight from now on, as version 5 does. Those of a resumed session may have begun on another connection. */
+  countInFlight(isResumed: boolean): void {
     this.#unreleased = new Set()
+    this.#isResumed = isResumed
   }
 
   /** The number of messages whose flow has not ended, if they are counted. [MQTT 5, 4.9] */
@@ -75,7 +77,7 @@ export class AckQueue {
 
   /** Adds a PUBREL, which is answered in order. [MQTT-4.3.3-2] */
   addRelease(messageId: number): void {
-    const isUnknown = this.#unreleased?.delete(messageId) === false
+    const isUnknown = this.#unreleased?.delete(messageId) === false && !this.#isResumed
     const reason = isUnknown ? { reason: NOT_FOUND } : {}
     this.#acks.push({ answer: PUBCOMP, messageId, bytes: 0, entries: 0, durable: true, ...reason })
     this.#count(0, 0)

@@ -74,10 +74,10 @@ export class Appending {
     this.#services = services
   }
 
-  /** Sets the sender of all further messages. */
-  open(publisher: Publisher | TrackerConnection): void {
+  /** Sets the sender of all further messages, and whether it goes on with a session. */
+  open(publisher: Publisher | TrackerConnection, isResumed: boolean): void {
     this.#tenant = this.#services.tenants.of(publisher)
-    if (this.#socket.terms) this.#acks.countInFlight()
+    if (this.#socket.terms) this.#acks.countInFlight(isResumed)
     const subjects = publisher.kind === 'connection' ? [] : [publisher]
     this.#source = { ended: false, subjects }
     this.#lasting = { ended: false, subjects }

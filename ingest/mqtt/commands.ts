@@ -64,6 +64,7 @@ export class Commands {
     this.#db = db
     this.#sessions = sessions
     this.#onError = onError
+    sessions.onTooLarge = (session, id) => this.#fail(session, id)
     this.#hasCommands = createLookup(async ids => {
       const found = await listDevicesWithCommands(db.system, ids)
       return new Map(found.map(id => [id, true as const]))
@@ -104,6 +105,13 @@ export class Commands {
   acknowledge(session: Session, id: number): void {
     const commandId = this.#sessions.acknowledge(session, id)
     if (commandId) this.#turns.order(deviceOf(session)).received.push(commandId)
+  }
+
+  /** Ends a command that its device cannot take, so that the next ones come. */
+  #fail(session: Session, id: string): void {
+    const answer = { id, status: 'failed', result: JSON.stringify(TOO_LARGE) } as const
+    const ignore = () => {}
+    this.#turns.order(deviceOf(session)).answers.push({ answer, resolve: ignore, reject: ignore })
   }
 
   /**
@@ -209,6 +217,8 @@ export class Commands {
     this.#sessions.carry(session, commandsTopic(session.owner), valid.map(toMessage))
   }
 }
+
+const TOO_LARGE = 'The command is larger than the packets that the device takes.'
 
 interface CommandsOptions {
   db: Database

@@ -28,7 +28,7 @@ import { ClientSocket } from './socket.ts'
 import type { Tenants } from './tenants.ts'
 import { releaseUnknown, USUAL_TERMS } from './terms.ts'
 import { isWithinLimits, topicsOf } from './topics.ts'
-import { answerVersion5 } from './version5.ts'
+import { answerVersion5, keepSession } from './version5.ts'
 import { publishWill, takeOut, type Will } from './will.ts'
 
 /**
@@ -157,7 +157,7 @@ export class Connection implements Watched {
     this.publisher = publisher
     this.#profile = profile
     if (publisher.kind !== 'connection') this.#services.lastSeen.see(publisher, this.address)
-    this.#appending.open(publisher)
+    this.#appending.open(publisher, this.session?.resumed === true)
     this.#parser.forgetConnect(this.client.version)
   }
 
@@ -275,7 +275,6 @@ export class Connection implements Watched {
         if (this.session) this.#services.commands.acknowledge(this.session, id)
         return
       case 'pubrec':
-        // [MQTT-4.3.3-1]. The server sends nothing with QoS 2, but a client that expects it must not wait forever.
         this.socket.write(releaseUnknown(id, this.socket.terms, packet.reasonCode))
         return
       case 'pubcomp':
@@ -288,8 +287,9 @@ export class Connection implements Watched {
           this.#services.commands.unsubscribe(this.session, packet.unsubscriptions)
         break
       case 'disconnect':
+        if (this.session) keepSession(this.session, this.socket, packet)
         this.#hasDisconnect = true
-        // [MQTT-3.14.4-3]; a client of version 5 may want its will published all the same.
+        // [MQTT-3.14.4-3]; a client of version 5 may want it published all the same.
         if (!packet.reasonCode) this.#will = undefined
         break
     }

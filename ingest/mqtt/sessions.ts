@@ -1,4 +1,3 @@
-import { generate } from 'mqtt-packet'
 import { timeOfDay } from '../../db/clock.ts'
 import type { Credential } from '../identity/authenticate.ts'
 import {
@@ -10,8 +9,9 @@ import {
   MAX_WILL_BYTES_IN_ALL,
   SESSION_AWAY_MS,
 } from './limits.ts'
+import { encodePublish } from './outgoing.ts'
 import type { ClientSocket } from './socket.ts'
-import { type Terms, USUAL_TERMS } from './terms.ts'
+import { USUAL_TERMS } from './terms.ts'
 import { matches } from './topics.ts'
 
 /**
@@ -32,6 +32,8 @@ export interface Session {
   socket: ClientSocket | null
   /** Whether the CONNACK says that the session was kept. [MQTT-3.2.2-2] */
   resumed: boolean
+  /** How often it was opened: a connection knows by it whether its client has returned since. */
+  openings: number
   /** When it ends if its client does not return, by `performance.now()`. */
   endsAt: number
   will: DelayedWill | null
@@ -74,8 +76,6 @@ interface CarriedCommand {
   isNew: boolean
 }
 
-const PUBLISH = { cmd: 'publish', qos: 0, dup: false, retain: false } as const
-
 export class Sessions {
   readonly #byClientId = new Map<string, Session>()
   readonly #byOwner = new Map<string, Set<Session>>()
@@ -84,6 +84,8 @@ export class Sessions {
   /** Sessions whose client left a will that waits. */
   readonly #wills = new Set<Session>()
   #willBytes = 0
+  /** Called with a command that is larger than its client takes. */
+  onTooLarge: (session: Session, commandId: string) => void = () => {}
   #queued = 0
 
   get away(): number {
@@ -114,9 +116,19 @@ export class Sessions {
     const resumed = !clean && known !== undefined && known.keptMs > 0
     if (known && !resumed) this.#end(known)
     const owner = { kind, id, organizationId }
-    const fresh = { clientId, owner, endsAt: 0, will: null, filters: new Map(), queue: [], nextId: 1 }
+    const fresh = {
+      clientId,
+      owner,
+      openings: 0,
+      endsAt: 0,
+      will: null,
+      filters: new Map(),
+      queue: [],
+      nextId: 1,
+    }
     const session: Session = Object.assign(resumed ? known : fresh, { socket, resumed, keptMs })
     this.#takeWill(session)
+    socket.opening = ++session.openings
     this.#away.delete(session)
     this.#byClientId.set(clientId, session)
     const siblings = this.#byOwner.get(id)
@@ -167,10 +179,11 @@ export class Sessions {
   /** Publishes the will of a connection that has ended, once its delay is over or its session ends. [MQTT 5, MQTT-3.1.2-8] */
   delayWill(session: Session, socket: ClientSocket, will: Omit<DelayedWill, 'at'>, delayMs: number): void {
     // Its client has returned to the session.
-    if (session.socket !== null && session.socket !== socket) {
+    if (session.openings !== socket.opening) {
       will.onTaken()
       return
     }
+    this.#takeWill(session)
     const hasEnded = this.#byClientId.get(session.clientId) !== session || session.keptMs === 0
     if (hasEnded || this.#willBytes + will.bytes > MAX_WILL_BYTES_IN_ALL) {
       will.onTaken()
@@ -279,6 +292,11 @@ export class Sessions {
     return message?.command?.id
   }
 
+  #drop(session: Session, message: Message): void {
+    session.queue = session.queue.filter(one => one !== message)
+    this.#queued--
+  }
+
   /** Writes the messages that this connection has not been sent, as far as its client wants them at once. [MQTT 5, 4.9] */
   #write(session: Session): void {
     const { socket, queue } = session
@@ -288,6 +306,11 @@ export class Sessions {
     // A command without a payload is not carried by this connection yet.
     for (const message of queue.filter(({ sentTo, payload }) => sentTo !== socket && payload !== '')) {
       if (room <= 0) return
+      // Who acknowledged late is sent nothing that has expired meanwhile.
+      if (message.command && message.command.expiresAt.getTime() <= timeOfDay()) {
+        this.#drop(session, message)
+        continue
+      }
       const isDup = message.id > 0 || message.command?.isNew === false
       if (message.id === 0) message.id = takeId(session)
       const bytes = encodePublish({ ...message, qos: 1, dup: isDup }, socket.terms)
@@ -295,8 +318,8 @@ export class Sessions {
       if (message.command) message.payload = ''
       // [MQTT 5, MQTT-3.1.2-25]: a message that is larger than its client takes counts as sent.
       if (bytes.length > maxPacketBytes) {
-        session.queue = session.queue.filter(one => one !== message)
-        this.#queued--
+        this.#drop(session, message)
+        if (message.command) this.onTooLarge(session, message.command.id)
         continue
       }
       room--
@@ -347,28 +370,6 @@ function qualityOf(session: Session, topic: string): 0 | 1 | null {
 
 function forgetCommands(session: Session): void {
   for (const message of session.queue) if (message.command) message.payload = ''
-}
-
-interface Outgoing {
-  topic: string
-  payload: string
-  qos?: 0 | 1
-  dup?: boolean
-  id?: number
-  command?: { id: string; expiresAt: Date }
-}
-
-/** A PUBLISH as the version of its receiver has it. A command of version 5 says where to answer, and until when. */
-function encodePublish({ command, id, ...message }: Outgoing, terms: Terms | null): Buffer {
-  const packet = { ...PUBLISH, ...message, ...(id !== undefined && { messageId: id }) }
-  if (!terms) return generate(packet)
-  const seconds = command ? Math.max(1, Math.ceil((command.expiresAt.getTime() - timeOfDay()) / 1000)) : 0
-  const properties = command && {
-    messageExpiryInterval: seconds,
-    responseTopic: `${message.topic}/${command.id}`,
-    correlationData: Buffer.from(command.id),
-  }
-  return generate({ ...packet, ...(properties && { properties }) }, { protocolVersion: 5 })
 }
 
 /** A packet identifier that the session does not use. [MQTT-2.3.1-2] */

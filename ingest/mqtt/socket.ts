@@ -13,6 +13,8 @@ export class ClientSocket {
   readonly client: Client
   /** What its client asks for in version 5; null before, and until its CONNECT is read. */
   terms: Terms | null = null
+  /** The number of the opening of its session that it was. */
+  opening = 0
   readonly #metrics: IngestMetrics
   readonly #onError: (error: unknown, doing: string) => void
   #isClosing = false

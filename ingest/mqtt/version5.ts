@@ -25,14 +25,11 @@ export function answerVersion5(services: Services, client: Client5, packet: Pack
       connect(client, packet)
       return true
     case 'subscribe':
-      socket.write(answerSubscribe(services, client, packet))
+      answer(socket, answerSubscribe(services, client, packet))
       return true
     case 'unsubscribe':
-      if (session) socket.write(answerUnsubscribe(services, session, packet))
+      if (session) answer(socket, answerUnsubscribe(services, session, packet))
       return true
-    case 'disconnect':
-      if (session) keepSession(session, socket, packet)
-      return false
     default:
       return false
   }
@@ -53,8 +50,17 @@ function connect(connection: Client5, packet: Packet): void {
   })
 }
 
+/** [MQTT 5, MQTT-3.1.2-24] */
+function answer(socket: ClientSocket, bytes: Buffer): void {
+  if (socket.terms && bytes.length > socket.terms.maxPacketBytes)
+    throw new ProtocolError('limit', 'the answer is larger than the client takes', {
+      reasonCode: REASON.packetTooLarge,
+    })
+  socket.write(bytes)
+}
+
 /** A DISCONNECT may change how long the session is kept, unless it was to end with the connection. [MQTT 5, 3.14.2.2.2] */
-function keepSession(session: Session, { terms }: ClientSocket, { properties }: Packet): void {
+export function keepSession(session: Session, { terms }: ClientSocket, { properties }: Packet): void {
   const seconds = properties?.sessionExpiryInterval
   if (seconds === undefined) return
   if (terms?.sessionSeconds === 0 && seconds > 0)

@@ -47,7 +47,12 @@ export function publishWill(
   watcher.watch(waiting, sender.publisher)
   watcher.recheck(waiting)
   const onTaken = () => watcher.forget(waiting)
-  sessions.delayWill(session, socket, { publish, onTaken, bytes: will.payload.length }, will.delayMs)
+  sessions.delayWill(
+    session,
+    socket,
+    { publish, onTaken, bytes: Buffer.byteLength(will.topic) + will.payload.length },
+    will.delayMs,
+  )
 }
 
 interface PublishServices {
