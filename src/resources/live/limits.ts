@@ -12,7 +12,7 @@ export const MAX_UNREAD_BYTES_PER_USER = 8 * 1024 * 1024
 /** A socket with more unread bytes gets no snapshot yet. */
 export const READY_BELOW_BYTES = 256 * 1024
 
-/** Messages of one socket, at once and in a second; one that sends more is closed. The library limits pings itself. */
+/** Messages and pings of one socket, at once and in a second; one that sends more is closed. */
 export const MESSAGES = { capacity: 1_000, perSecond: 100 }
 /** The same limit for bytes: 5,000 identifiers are 200 KiB, and take 5 ms to read. */
 export const MESSAGE_BYTES = { capacity: 4 * 1024 * 1024, perSecond: 256 * 1024 }

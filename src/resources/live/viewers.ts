@@ -97,6 +97,7 @@ export function createViewers(
       if (viewer.waiting.length === 0 && scheduler.isFree) read(viewer, message)
       else pause(viewer, message)
     })
+    socket.on('ping', data => void spend(data.length))
     socket.on('pong', () => {
       viewer.answered = true
     })
