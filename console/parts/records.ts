@@ -3,6 +3,7 @@ import { readList, readName } from '../api/lists.ts'
 import { useWorkspace } from '../api/workspace.ts'
 import { type KindName, permissionTo } from '../kinds.ts'
 import { useTexts } from '../texts/texts.tsx'
+import { isAwaited } from './awaited.ts'
 import type { Choice } from './parts.tsx'
 import { useDebounced } from './use-debounced.ts'
 
@@ -29,7 +30,7 @@ export const filterByName = (choices: readonly Choice[], search: string): Choice
 export const useRecords = (kind: KindName, search: string): Choice[] => useFound(kind, search).data ?? []
 
 /** Whether the first records of a kind have come, or will not come. */
-export const useAreRead = (kind: KindName): boolean => !useFound(kind, '').isLoading
+export const useAreRead = (kind: KindName): boolean => !isAwaited(useFound(kind, ''))
 
 function useFound(kind: KindName, search: string) {
   const { may } = useWorkspace()

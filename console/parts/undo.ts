@@ -5,10 +5,15 @@ export interface Undoable {
 }
 
 /**
- * An offer to undo. Its number tells it from another one with the same sentence. `failure` is the error of the last undo, which may
- * be that of an earlier offer.
+ * An offer to undo. Its number tells it from another one with the same sentence. `failure` is the error of its undo, or of the
+ * offer before, which it has replaced.
  */
-export type Offer = Undoable & { number: number; failure?: unknown }
+export type Offer = Undoable & { number: number; failure?: Failed | undefined }
+interface Failed {
+  error: unknown
+  /** The number of the offer. */
+  of: number
+}
 
 const listeners = new Set<() => void>()
 let current: Offer | null = null
@@ -16,11 +21,13 @@ let offers = 0
 
 /** Offers to undo a change, in place of the change before. Null takes the offer away. */
 export function offerUndo(next: Undoable | null): void {
-  show(next && { ...next, number: ++offers, failure: current?.failure })
+  const isOwn = current?.failure?.of === current?.number
+  show(next && { ...next, number: ++offers, failure: isOwn ? current?.failure : undefined })
 }
 
 /** Tells that an undo failed, beside what is offered by now. */
-export const tellFailure = (offer: Offer, failure: unknown): void => show({ ...(current ?? offer), failure })
+export const tellFailure = (offer: Offer, error: unknown): void =>
+  show({ ...(current ?? offer), failure: { error, of: offer.number } })
 
 function show(offer: Offer | null): void {
   current = offer

@@ -26,7 +26,7 @@ export default function UndoBar({ change }: { change: Offer }) {
   return (
     <div className="undo-bar" role="status">
       <span>
-        {change.failure ? sayUndone(change.failure, texts) : null} {change.text}
+        {change.failure ? sayUndone(change.failure.error, texts) : null} {change.text}
       </span>
       <ActionButton looks="quiet" isPending={undoing.isPending} onPress={() => undoing.mutate()}>
         {texts.form.undo}

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { answered, api } from '../../api/client.ts'
 import type { components } from '../../api/interface.d.ts'
 import { useWorkspace } from '../../api/workspace.ts'
+import { isAwaited } from '../../parts/awaited.ts'
 import { FieldForm } from '../../parts/field-form.tsx'
 import { useFormErrors } from '../../parts/form-errors.ts'
 import { ActionButton, Choose, Field, Trouble } from '../../parts/parts.tsx'
@@ -33,7 +34,7 @@ export default function Commands({ deviceId }: { deviceId: string }) {
   return (
     <>
       {may('create/command') && <NewCommand deviceId={deviceId} />}
-      {commands.isLoading && <p className="hint loading">{texts.loading}</p>}
+      {isAwaited(commands) && <p className="hint loading">{texts.loading}</p>}
       {commands.error && <Trouble error={commands.error} onRetry={() => void commands.refetch()} />}
       {commands.data?.length === 0 && <p className="hint">{t.noCommands}</p>}
       <ul className="facts-list" aria-label={t.commands}>

@@ -1,3 +1,4 @@
+import { isAwaited } from '../../parts/awaited.ts'
 import '../../styles/pages.css'
 import '../../styles/table.css'
 import '../../styles/device.css'
@@ -214,7 +215,7 @@ function Mounts({ device }: { device: Device }) {
   return (
     <section className="card" aria-label={t.mounts}>
       <h2>{t.mounts}</h2>
-      {mounts.isLoading && <p className="hint loading">{texts.loading}</p>}
+      {isAwaited(mounts) && <p className="hint loading">{texts.loading}</p>}
       {mounts.error && <Trouble error={mounts.error} onRetry={() => void mounts.refetch()} />}
       {mounts.data?.length === 0 && <p className="hint">{t.noMounts}</p>}
       <ul className="facts-list">
@@ -258,7 +259,7 @@ function Links({ device }: { device: Device }) {
           </ActionButton>
         )}
       </header>
-      {links.isLoading && <p className="hint loading">{texts.loading}</p>}
+      {isAwaited(links) && <p className="hint loading">{texts.loading}</p>}
       {links.error && <Trouble error={links.error} onRetry={() => void links.refetch()} />}
       {open?.length === 0 && <p className="hint">{t.noLinks}</p>}
       <ul className="facts-list">

@@ -53,7 +53,7 @@ export function MapPage() {
   const debounced = useDebounced(subject)
   const [map, setMap] = useState<MapLibre | null>(null)
   const [isSelecting, setSelecting] = useState(false)
-  const { fences, isWhole, isAwaited } = useFences()
+  const { fences, isWhole, areAwaited } = useFences()
   const showsHints = useLater(map !== null) && may('update/organization')
   const showsWork = useLater(known) && may('view/task')
   const area = useMemo(() => findArea(filters.area, fences), [filters.area, fences])
@@ -119,7 +119,7 @@ export function MapPage() {
         filters={filters}
         fences={fences}
         areFencesWhole={isWhole}
-        areFencesAwaited={isAwaited}
+        areFencesAwaited={areAwaited}
         onChange={change}
         onSelect={select}
         onStep={id => select(id, { isStep: true })}

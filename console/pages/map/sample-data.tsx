@@ -1,3 +1,4 @@
+import { isAwaited } from '../../parts/awaited.ts'
 import '../../styles/sample-data.css'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
@@ -15,7 +16,7 @@ const ASK_EVERY_MS = 1_000
 const useSampleData = () => useSampleQuery().data
 
 /** Whether it is known what there is to say about sample data. */
-export const useIsSampleRead = (): boolean => !useSampleQuery().isLoading
+export const useIsSampleRead = (): boolean => !isAwaited(useSampleQuery())
 
 function useSampleQuery() {
   const { may } = useWorkspace()

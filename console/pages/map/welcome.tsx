@@ -1,3 +1,4 @@
+import { isAwaited } from '../../parts/awaited.ts'
 import '../../styles/setup.css'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -45,7 +46,7 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
     },
   })
   // Without any position, the newest device is the one that is being set up.
-  const { data: newest, isLoading } = useQuery({
+  const found = useQuery({
     queryKey: ['devices', 'newest'],
     enabled: may('view/device'),
     queryFn: async () => {
@@ -53,9 +54,10 @@ export default function Welcome({ onMade }: { onMade: (device: MadeDevice) => vo
       return (await answered(api.GET('/api/v3/devices', { params: { query } }))).data[0] ?? null
     },
   })
+  const newest = found.data
   const isSampleRead = useIsSampleRead()
   // In the middle of the page, whatever came later would move all of it.
-  if (isLoading || !isSampleRead) return null
+  if (isAwaited(found) || !isSampleRead) return null
   // The server does not publish its MQTT port. MQTT over WebSocket uses the page's own.
   const mqtt = `${location.origin.replace('http', 'ws')}/mqtt`
   // Without it the command signs in to the organization that the account used last, maybe in another tab.

@@ -3,6 +3,7 @@ import { Link } from 'react-router'
 import { answered, api } from '../../api/client.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { serverNow } from '../../clock.ts'
+import { isAwaited } from '../../parts/awaited.ts'
 import { Trouble } from '../../parts/parts.tsx'
 import { accountTexts as de } from '../../texts/de/account.ts'
 import { accountTexts as en } from '../../texts/en/account.ts'
@@ -31,8 +32,8 @@ export function OwnKeys() {
     enabled: isSeen,
   })
   // The sessions above would push it down under a press.
-  const { isLoading } = useSessions()
-  if (!isSeen || isLoading) return null
+  const areSessionsAwaited = isAwaited(useSessions())
+  if (!isSeen || areSessionsAwaited) return null
   return (
     <section className="sheet wide stack" aria-labelledby="own-keys">
       <h2 id="own-keys">{t.keys}</h2>

@@ -3,6 +3,7 @@ import { answered, api } from '../../api/client.ts'
 import { readList } from '../../api/lists.ts'
 import { useWorkspace } from '../../api/workspace.ts'
 import { useWatched, type Watched } from '../../live/watching.ts'
+import { isAwaited } from '../../parts/awaited.ts'
 import { stepDay } from '../../parts/days.ts'
 import { useFormat } from '../../texts/texts.tsx'
 import type { Flow, Person, Task, Vehicle } from './task.ts'
@@ -101,13 +102,13 @@ export const readTask = async (id: string): Promise<Task> =>
 /** A whole list of few records, which most pages about tasks need. An organization with more sees its first 500. */
 function useWhole<T>(name: string, permission: string, read: (signal: AbortSignal) => Promise<T[]>): T[] {
   const { may } = useWorkspace()
-  const { data, isLoading } = useQuery({
+  const query = useQuery({
     queryKey: [name, 'whole'],
     enabled: may(permission),
     meta: { everyMs: EVERY_MS },
     queryFn: ({ signal }) => read(signal),
   })
-  return data ?? ((isLoading ? AWAITED : NONE) as T[])
+  return query.data ?? ((isAwaited(query) ? AWAITED : NONE) as T[])
 }
 
 const NONE: unknown[] = []

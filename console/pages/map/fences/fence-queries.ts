@@ -4,6 +4,7 @@ import { answered, api } from '../../../api/client.ts'
 import { useWorkspace } from '../../../api/workspace.ts'
 import { useLive } from '../../../live/live.tsx'
 import type { Shape } from '../../../map/areas.ts'
+import { isAwaited } from '../../../parts/awaited.ts'
 
 type Listed = Awaited<ReturnType<typeof readPage>>['data'][number]
 /** A corner has two numbers, which the OpenAPI document does not express. */
@@ -23,14 +24,14 @@ interface Fences {
   /** Whether these are all geofences that the role may see, not only the first ones. */
   isWhole: boolean
   /** Whether the first of them are still to come. */
-  isAwaited: boolean
+  areAwaited: boolean
 }
-const NONE: Omit<Fences, 'isAwaited'> = { fences: [], isWhole: false }
+const NONE: Omit<Fences, 'areAwaited'> = { fences: [], isWhole: false }
 
 /** The geofences to draw. The first read shows them page by page. */
 export function useFences(): Fences {
   const { may } = useWorkspace()
-  const { data, isLoading: isAwaited } = useQuery({
+  const query = useQuery({
     queryKey: ['geofences', 'all'],
     meta: { everyMs: FENCES_EVERY_MS },
     enabled: may('view/geofence'),
@@ -51,7 +52,7 @@ export function useFences(): Fences {
       return { fences, isWhole: true }
     },
   })
-  return { ...(data ?? NONE), isAwaited }
+  return { ...(query.data ?? NONE), areAwaited: isAwaited(query) }
 }
 
 /** The latest events of a geofence, updated live. */
