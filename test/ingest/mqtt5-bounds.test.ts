@@ -2,6 +2,7 @@ import type { IPublishPacket } from 'mqtt-packet'
 import { describe, expect, it } from 'vitest'
 import { TopicAliases } from '../../ingest/mqtt/aliases.ts'
 import type { Packet } from '../../ingest/mqtt/protocol.ts'
+import { Sessions } from '../../ingest/mqtt/sessions.ts'
 import { createDevice, readHistory, type TestDevice } from '../support/client.ts'
 import { readCommands, sendCommand, untilState } from '../support/commands.ts'
 import { heldHeapBytes } from '../support/held-bytes.ts'
@@ -87,6 +88,29 @@ describe('The bounds of a device over MQTT 5', () => {
     const returned = await open(renewed, { clean: true })
     expect(await latsOf(renewed, 2)).toEqual([2])
     returned.end()
+  })
+
+  it('publish no will of a connection after which its client has returned, however late it ends', () => {
+    const sessions = new Sessions()
+    const connect = () =>
+      ({ client: { id: 'tracker', clean: false }, terms: { sessionSeconds: 600 }, opening: 0 }) as never
+    const owner = { kind: 'device', id: 'one', organizationId: 'us' } as const
+    const [published, taken]: [string[], string[]] = [[], []]
+    const will = (name: string) => ({
+      bytes: 1,
+      publish: () => void published.push(name),
+      onTaken: () => void taken.push(name),
+    })
+    const [first, second] = [connect(), connect()]
+    const session = sessions.open(first, owner)
+    sessions.leave(session, first)
+    sessions.open(second, owner)
+    sessions.leave(session, second)
+    sessions.delayWill(session, second, will('second'), 60_000)
+    sessions.delayWill(session, first, will('first'), 60_000)
+    expect([published, taken]).toEqual([[], ['first']])
+    sessions.close()
+    expect([published, taken]).toEqual([['second'], ['first', 'second']])
   })
 
   it('publish the will of a DISCONNECT that breaks a rule', async () => {
