@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { createClient, createDevice, readHistory } from '../support/client.ts'
+import { createClient, createDevice, readHistory, sendPoints } from '../support/client.ts'
 import { useOrganization } from '../support/shared-server.ts'
-import { until } from '../support/wait.ts'
 
 describe('The location history', () => {
   const { server, owner } = useOrganization()
@@ -188,13 +187,7 @@ describe('The location history', () => {
       const device = await createDevice(owner)
       const points = track(12_345, Date.now() - 100_000_000)
       for (let at = 0; at < points.length; at += 5000) {
-        const part = { points: points.slice(at, at + 5000) }
-        // A slow machine does not store all of them in the time of a request, which is then answered 503.
-        await until('the points are taken', async () => {
-          const { status } = await createClient(server, device.key).post('/location-history/bulk', part)
-          expect([200, 503]).toContain(status)
-          return status === 200
-        })
+        await sendPoints(createClient(server, device.key), points.slice(at, at + 5000))
       }
       const history = await readHistory(owner, device.id)
       expect(history.map(point => Date.parse(point.timestamp))).toEqual(points.map(point => point.timestamp))

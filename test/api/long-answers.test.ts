@@ -8,11 +8,17 @@ import { learnRoots } from '../../fair/roots.ts'
 import { addErrorHandling } from '../../src/http/plugins/errors.ts'
 import { createStreams, type StreamLimits } from '../../src/http/streams.ts'
 import type { App } from '../../src/services.ts'
-import { type Client, createDevice, readHistory, signIn, type TestDevice } from '../support/client.ts'
+import {
+  type Client,
+  createDevice,
+  readHistory,
+  sendPoints,
+  signIn,
+  type TestDevice,
+} from '../support/client.ts'
 import { createTestDatabase, type TestDatabase, usualKind } from '../support/database.ts'
 import { readFigures } from '../support/figures.ts'
 import { type Server, startServer } from '../support/server.ts'
-import { until } from '../support/wait.ts'
 
 /** A client that sends a request and stops reading once the answer has begun. */
 async function stallHere(url: string, path: string): Promise<Socket> {
@@ -53,12 +59,7 @@ describe('A long answer', () => {
         deviceId: device.id,
         attributes: { text },
       }))
-      // A slow machine does not store all of them in the time of a request, which is then answered 503.
-      await until('the points are taken', async () => {
-        const { status } = await owner.post('/location-history/bulk', { points })
-        expect([200, 503]).toContain(status)
-        return status === 200
-      })
+      await sendPoints(owner, points)
     }
   })
   afterAll(async () => {

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
 import { createDevice } from '../support/client.ts'
 import { addHub } from '../support/people.ts'
@@ -49,17 +50,18 @@ it('several records are chosen by keyboard and mouse, and move to a hub with one
   )
 })
 
+async function moveToSouth(page: Page, name: string): Promise<void> {
+  const bar = page.getByRole('region', { name: 'The chosen ones' })
+  await page.getByRole('checkbox', { name: `Choose ${name}` }).click()
+  await bar.getByRole('button', { name: 'Change hub' }).click()
+  await page.getByRole('option', { name: 'South' }).click()
+  await bar.waitFor({ state: 'detached' })
+}
+
 it('an undo that takes long leaves the next one with the same words alone', async () => {
   const page = await screens.open(`${server.url}/devices`, { as: owner })
-  const bar = page.getByRole('region', { name: 'The chosen ones' })
   const undo = page.getByRole('button', { name: 'Undo' })
-  const moveToSouth = async (name: string) => {
-    await page.getByRole('checkbox', { name: `Choose ${name}` }).click()
-    await bar.getByRole('button', { name: 'Change hub' }).click()
-    await page.getByRole('option', { name: 'South' }).click()
-    await bar.waitFor({ state: 'detached' })
-  }
-  await moveToSouth('Tracker 1')
+  await moveToSouth(page, 'Tracker 1')
   await page.getByText('1 moved to South.').waitFor()
   let letGo = () => {}
   const held = new Promise<void>(resolve => {
@@ -70,7 +72,7 @@ it('an undo that takes long leaves the next one with the same words alone', asyn
     await route.continue()
   })
   await undo.click()
-  await moveToSouth('Tracker 2')
+  await moveToSouth(page, 'Tracker 2')
   await until('the second one can be undone', () => undo.isEnabled())
   letGo()
   await until('the first one is undone', async () => (await hubsOf())[0] === north)
@@ -81,14 +83,7 @@ it('an undo that takes long leaves the next one with the same words alone', asyn
 
 it('an undo that fails is told, although the next one is offered by then', async () => {
   const page = await screens.open(`${server.url}/devices`, { as: owner, mayFail: /ERR_FAILED/ })
-  const bar = page.getByRole('region', { name: 'The chosen ones' })
-  const moveToSouth = async (name: string) => {
-    await page.getByRole('checkbox', { name: `Choose ${name}` }).click()
-    await bar.getByRole('button', { name: 'Change hub' }).click()
-    await page.getByRole('option', { name: 'South' }).click()
-    await bar.waitFor({ state: 'detached' })
-  }
-  await moveToSouth('Tracker 1')
+  await moveToSouth(page, 'Tracker 1')
   const said = page.getByRole('status').filter({ hasText: '1 moved to South.' })
   await said.waitFor()
   let fail = () => {}
@@ -101,7 +96,7 @@ it('an undo that fails is told, although the next one is offered by then', async
     await route.abort()
   })
   await page.getByRole('button', { name: 'Undo' }).click()
-  await moveToSouth('Tracker 2')
+  await moveToSouth(page, 'Tracker 2')
   fail()
   await said.filter({ hasText: /\. 1 moved to South\./ }).waitFor()
   await page.getByRole('button', { name: 'Undo' }).click()

@@ -2,6 +2,7 @@ import { Agent, request } from 'undici'
 import { FAILURES, type FailureCode, FIELD_ERRORS } from '../../src/http/error-codes.ts'
 import { noteSent } from './log-search.ts'
 import { OWNER, type Server } from './server.ts'
+import { until } from './wait.ts'
 
 export interface Answer {
   status: number
@@ -91,6 +92,17 @@ export async function createDevice(client: Client, name = 'Tracker'): Promise<Te
   const answer = await client.post('/device', { name })
   if (answer.status !== 201) throw new Error(`Making a device failed: ${JSON.stringify(answer.body)}`)
   return { id: answer.body.data._id, key: answer.body.data.key }
+}
+
+/** Sends points in one request, again and again while a slow machine does not store them in its time. Returns the answer. */
+export async function sendPoints(client: Client, points: readonly object[]): Promise<Answer> {
+  let answer = await client.post('/location-history/bulk', { points })
+  await until('the points are taken', async () => {
+    if (answer.status === 503) answer = await client.post('/location-history/bulk', { points })
+    return answer.status !== 503
+  })
+  if (answer.status !== 200) throw new Error(`Sending points failed: ${JSON.stringify(answer.body)}`)
+  return answer
 }
 
 /** All points of a device in order of time, including anomalies. */
